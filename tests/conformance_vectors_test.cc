@@ -1,6 +1,6 @@
-// Every conformance vector in every variant of the HAL, on the CPU device in this process: those of
-// tests/vectors, and those of ../shared/conformance beside the project where it is there.
-// `halyard conformance` runs the same cases in processes of their own and through the API.
+// Every conformance vector in every variant of the HAL, on the CPU device in this process. The
+// vectors are those of tests/vectors, and of ../shared/conformance if it exists.
+// `halyard conformance` runs the same cases in separate processes and through the API.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -53,7 +53,7 @@ bool mayEndWithDefaults(const Model& model) {
                      });
 }
 
-// What validation finds that a model needs is what its file says.
+// Checks that validation finds the level that the file states.
 Status checkLevel(const VectorCase& vectorCase) {
   const auto stated = statedLevel(vectorCase);
   if (vectorCase.expectFailure || !stated || mayEndWithDefaults(vectorCase.model)) {

@@ -48,7 +48,7 @@ cc -std=c99 -Wall -Wextra -Werror "$work/buffer.c" $(pkg-config --cflags --libs 
 cat >"$work/CMakeLists.txt" <<'CMAKE'
 cmake_minimum_required(VERSION 3.16)
 project(consumer C)
-find_package(halyard 0.1 REQUIRED)
+find_package(halyard 0.2 REQUIRED)
 add_executable(consumer ${EXAMPLE})
 target_link_libraries(consumer halyard::neuralnetworks halyard::halyard)
 add_executable(buffer buffer.c)

@@ -1,5 +1,6 @@
 // The suites that `halyard validate` runs.
-// Thread safety: constant. Ownership: static.
+// Thread safety: constant.
+// Ownership: static.
 #pragma once
 
 #include <span>
@@ -8,7 +9,7 @@
 
 namespace halyard::validation {
 
-// In the order in which they are run. Another area is a line in suites.cc.
+// In the order of execution. A new area is a new line in suites.cc.
 std::span<const Suite> allSuites();
 
 }  // namespace halyard::validation

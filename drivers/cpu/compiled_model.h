@@ -44,17 +44,16 @@ class CompiledModel final : private IdleMemory::Keeper {
   // arguments are known, and nothing large is read.
   static Result<std::unique_ptr<CompiledModel>> compileLater(std::shared_ptr<const Model> model,
                                                              const Resources& resources);
-  // The same of a plan for inputs of some sizes (ExecutionPlan::forInputs), which has in common
-  // with others of the model what `pieces` has. Null as compile().
+  // The same for a plan for inputs of some sizes (ExecutionPlan::forInputs). It shares the packed
+  // constants in `pieces` with other plans of the model. Null as compile().
   static std::unique_ptr<CompiledModel> compileLater(cpu::ExecutionPlan plan,
                                                      std::shared_ptr<PackedPieces> pieces,
                                                      const Resources& resources);
-  // Makes the steps that have been deferred, unless another thread is at it: waits for that then.
-  // UNMAPPABLE where constants cannot be read, OUT_OF_MEMORY; OP_FAILED behind abandon(). The same
-  // whenever it is called.
+  // Makes the deferred steps, or waits while another thread makes them. UNMAPPABLE where constants
+  // cannot be read, OUT_OF_MEMORY; OP_FAILED after abandon(). Each call returns the same.
   Status complete() { return stepsMade_.finish(); }
   bool isComplete() const { return stepsMade_.hasSucceeded(); }
-  // Whether complete() has failed, and with it all runs do.
+  // Whether complete() has failed. All runs fail then.
   bool hasFailed() { return stepsMade_.hasFailed(); }
   // The model will not run any more: deferred work ends early.
   void abandon() { stepsMade_.abandon(); }
@@ -62,12 +61,12 @@ class CompiledModel final : private IdleMemory::Keeper {
   CompiledModel(const CompiledModel&) = delete;
   CompiledModel& operator=(const CompiledModel&) = delete;
 
-  // Whether the arguments are as the plan has them: none is omitted, all are aligned and large
-  // enough, and dimensions contradict nothing.
+  // Whether the arguments are as in the plan: none is omitted, all are aligned and large enough,
+  // and no dimensions contradict it.
   bool takes(std::span<const cpu::Argument> inputs, std::span<const cpu::Argument> outputs) const;
-  // Runs once with arguments that it takes. Errors as cpu::Executor::execute; with OK there are no
-  // shapes: they are those of outputShapes.
-  // Adds the time of each step to `times`, unless that is null.
+  // Runs once with arguments that it takes. Errors as cpu::Executor::execute. With OK the result
+  // has no shapes: they are those of outputShapes. Adds the time of each step to `times`, if it is
+  // not null.
   hal::ExecutionResult run(std::span<const cpu::Argument> inputs,
                            std::span<const cpu::Argument> outputs,
                            const hal::ExecuteOptions& options,
@@ -76,8 +75,8 @@ class CompiledModel final : private IdleMemory::Keeper {
   hal::ExecutionResult execute(std::span<const cpu::Argument> inputs,
                                std::span<const cpu::Argument> outputs,
                                const hal::ExecuteOptions& options);
-  // By operand of the main subgraph, where a constant's bytes are; null for others. The bytes of
-  // constants that all kernels have released may be gone.
+  // The bytes of a constant, by operand of the main subgraph. Null for other operands. If all
+  // kernels have released the constant, its bytes may be gone.
   const void* constant(size_t operand) const { return plan_.main.tensors[operand].data; }
   // The shapes of the outputs, all sufficient.
   std::vector<hal::OutputShape> outputShapes() const;
@@ -87,19 +86,20 @@ class CompiledModel final : private IdleMemory::Keeper {
   struct Facts {
     size_t operations = 0;
     size_t steps = 0;
-    size_t ownKernels = 0;  // steps that do not take the reference kernel
+    size_t ownKernels = 0;  // steps without the reference kernel
     size_t arenaBytes = 0;
-    size_t releasedBytes = 0;   // of constants, given back as they were packed
+    size_t releasedBytes = 0;   // of constants, given back when they were packed
     size_t packedBytes = 0;     // with `pieces`, only those not packed before
     bool dividesLoops = false;  // among the threads: it has enough to compute (model_work.h)
   };
   Facts facts() const;
-  // Memory that no other model has: Facts' arenaBytes and packedBytes. 0 before it is complete.
+  // Memory that this model does not share: Facts' arenaBytes and packedBytes. 0 before it is
+  // complete.
   size_t ownBytes() const {
     return isComplete() ? plan_.main.steps->places.bytes + packedBytes_ : 0;
   }
-  // The operation of the main subgraph that step `step` computes (the last one, when it is
-  // several), and whether it takes the reference kernel.
+  // The operation of the main subgraph that step `step` computes (of several, the last one), and
+  // whether the step uses the reference kernel.
   struct StepFacts {
     size_t operation = 0;
     bool isReference = false;
@@ -131,7 +131,7 @@ class CompiledModel final : private IdleMemory::Keeper {
   size_t releasedBytes_ = 0;
   size_t packedBytes_ = 0;
   bool dividesLoops_ = false;
-  // True when a run has been so short that its end need not be looked for within its steps.
+  // True after a run that was so short that its steps need not check for a limit.
   std::atomic<bool> isShort_ = false;
   std::mutex mutex_;
   std::unique_ptr<State> kept_;

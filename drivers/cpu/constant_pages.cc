@@ -1,4 +1,5 @@
-// Each page has a count of its readers that still have to run.
+// Each constant counts the operation inputs that read it and are still to be compiled. Each page
+// counts its constants with such inputs or with readers that every run has.
 #include "constant_pages.h"
 
 #include <sys/mman.h>
@@ -15,14 +16,14 @@
 namespace halyard::cpudriver {
 namespace {
 
-// Of a constant: less is not worth another thread.
+// The least part of a constant that is worth another thread.
 constexpr size_t kBytesAtOnce = 256 * 1024;
-constexpr size_t kLentAtOnce = 32 * 1024;  // into pages that are there
+constexpr size_t kLentAtOnce = 32 * 1024;  // into the buffer, whose pages are mapped already
 constexpr size_t kBufferBytes = size_t{16} << 20;
 // The largest constant for which the buffer is worth huge pages.
 constexpr size_t kLeastForHuge = size_t{1} << 20;
-// Giving memory back disturbs all threads of the process. A smaller piece waits for more, such as
-// its neighbours in the file.
+// Giving memory back disturbs all threads of the process. So pages wait until this many bytes can
+// go back together, such as neighbours in the file.
 constexpr size_t kLeastGiven = size_t{256} << 10;
 
 }  // namespace
@@ -82,7 +83,7 @@ void ConstantPages::add(const std::byte* data, size_t bytes, size_t pool) {
   constant.pool = pool;
   constant.firstPage = begin / pageSize_;
   const auto [at, isNew] = constants_.try_emplace(data, constant);
-  // The same place may be several operands, of several lengths.
+  // Several operands, of different lengths, may begin at the same place.
   at->second.endPage = std::max(at->second.endPage, endPage);
 }
 
@@ -106,7 +107,7 @@ const void* ConstantPages::bring(const void* data) {
   return data;
 }
 
-// Null if it is too large.
+// Reads or makes the constant in the buffer. Null if the buffer has no room, or no memory.
 std::byte* ConstantPages::lend(const void* data, Constant& constant) {
   const size_t bytes = constant.laterBytes();
   if (bytes > kBufferBytes - bufferUsed_) return nullptr;
@@ -130,7 +131,7 @@ std::byte* ConstantPages::lend(const void* data, Constant& constant) {
   return to;
 }
 
-// A constant that a later step reads too goes to its own place.
+// Keeps a constant that every run reads. Its bytes go to their own place.
 void ConstantPages::keep(const void* data, Constant& constant) {
   constant.isNeeded = true;
   if (constant.isThere()) return;
@@ -179,7 +180,7 @@ void ConstantPages::read(const ByteRange& bytes, size_t grain,
 }
 
 void ConstantPages::release(const void* data) {
-  // Makers know where it has been lent.
+  // A maker may know the constant by its place in the buffer.
   for (const void* constant : lent_) {
     if (constants_.at(constant).lent == data) data = constant;
   }
@@ -200,11 +201,12 @@ void ConstantPages::endStep(bool hasKernel, const std::vector<const void*>& cons
   bufferUsed_ = 0;
 }
 
-// Pages of `constant` that no constant in use occupies any more.
+// The pages of `constant` that no constant in use shares, when `constant` is no longer in use.
+// Empty if another constant in use lies in the middle.
 std::span<std::byte> ConstantPages::pagesOf(const Constant& constant) const {
   const Pool& pool = pools_[constant.pool];
   const auto isOther = [&](size_t page) { return pool.users[page] != 0; };
-  // Those at its ends may be its neighbours', too.
+  // Neighbours may share the first and the last pages.
   size_t begin = constant.firstPage;
   size_t end = constant.endPage;
   while (begin < end && isOther(begin)) ++begin;
@@ -218,7 +220,7 @@ std::span<std::byte> ConstantPages::pagesOf(const Constant& constant) const {
 void ConstantPages::giveBack(const Constant& constant) {
   Pool& pool = pools_[constant.pool];
   for (size_t page = constant.firstPage; page < constant.endPage; ++page) --pool.users[page];
-  if (!constant.isThere()) {  // never was
+  if (!constant.isThere()) {  // its bytes never were in their own place
     releasedBytes_ += constant.laterBytes();
     return;
   }
@@ -239,7 +241,7 @@ void ConstantPages::giveWaiting() {
     std::byte* const begin = waiting_[i].data();
     std::byte* end = begin;
     while (i < waiting_.size() && waiting_[i].data() == end) end += waiting_[i++].size();
-    // Some kinds of memory refuse, and stay.
+    // Some kinds of memory refuse. Their pages stay.
     const auto bytes = static_cast<size_t>(end - begin);
     if (::madvise(begin, bytes, MADV_DONTNEED) == 0) releasedBytes_ += bytes;
   }

@@ -1,9 +1,9 @@
-// ConstantPages: which constants are in memory while a model is compiled. Some constants are still
-// in their files, or must still be made of others: a step brings them when it needs them.
-// ConstantPages gives back the constants that kernels have packed. So at most one step's constants
-// are in memory in both forms, original and packed.
+// ConstantPages: controls which constants are in memory while a model is compiled. Some constants
+// are still in their files, or must still be computed from others. They are brought when the first
+// step needs them. Constants that kernels have packed are given back. So about one step's constants
+// at a time are in memory in both forms, original and packed.
 // Thread safety: as Packing.
-// Ownership: borrows the plan, which must outlive it. Keeps no memory.
+// Ownership: borrows the plan, which must outlive it. Owns a buffer until finish().
 #pragma once
 
 #include <functional>
@@ -19,12 +19,12 @@
 
 namespace halyard::cpudriver {
 
-// About how many bytes the kernels of the plan's main subgraph are going to pack.
+// An estimate of the bytes that the kernels of the plan's main subgraph will pack.
 size_t mostPacked(const cpu::ExecutionPlan& plan);
 
-// Pages go when every step that reads any constant in them has a kernel and has released it. Other
-// readers keep them. In a private mapping they are zeros afterwards; in others they keep their
-// content. Copies on the heap stay.
+// A page is given back when each step that reads a constant in it has a kernel that has released
+// the constant. A step without such a kernel keeps the page. Afterwards, pages of a private mapping
+// are zeros; pages of other mappings keep their content. Copies on the heap stay.
 class ConstantPages final : public Packing {
  public:
   // `threads` may be null.
@@ -44,7 +44,8 @@ class ConstantPages final : public Packing {
   void finish();
   // The bytes given back so far.
   size_t releasedBytes() const { return releasedBytes_; }
-  // OK, or UNMAPPABLE: why a constant could not be read. The kernels made of it are void then.
+  // OK, or the first error of a constant: UNMAPPABLE if it could not be read, another code if it
+  // could not be computed. Kernels that were made of it must not run then.
   const Status& status() const { return status_; }
 
  private:
@@ -52,12 +53,12 @@ class ConstantPages final : public Packing {
     size_t pool = 0;
     size_t firstPage = 0;  // of the pool's mapping
     size_t endPage = 0;
-    size_t readers = 0;  // operations' inputs that are still to be compiled
-    bool isNeeded = false;
-    // Not read yet, or made, to where it belongs.
+    size_t readers = 0;     // operations' inputs that are still to be compiled
+    bool isNeeded = false;  // every run reads it in its own place
+    // Set while the bytes have not been read or computed into their own place.
     std::optional<cpu::LaterConstant> later;
     const cpu::FoldedConstant* folded = nullptr;
-    std::byte* lent = nullptr;  // where the maker has its bytes
+    std::byte* lent = nullptr;  // its bytes in the buffer, during one step
 
     bool isThere() const { return !later && folded == nullptr; }
     size_t laterBytes() const {
@@ -67,8 +68,8 @@ class ConstantPages final : public Packing {
   };
   struct Pool {
     std::byte* pages = nullptr;   // the beginning of its first page
-    std::vector<uint32_t> users;  // by page: constants that are still there
-    bool isOnHeap = false;        // its pages are not its own
+    std::vector<uint32_t> users;  // by page: constants in it that are still in use
+    bool isOnHeap = false;        // other data may share its pages
   };
 
   void addConstants(const cpu::ExecutionPlan& plan);
@@ -81,11 +82,11 @@ class ConstantPages final : public Packing {
   std::byte* lend(const void* data, Constant& constant);
   void keep(const void* data, Constant& constant);
   void putInItsPlace(const void* data, Constant& constant);
-  // Computes the constant from another one, which is brought for it.
+  // Computes the constant from another one, which it brings first.
   void make(const cpu::FoldedConstant& folded, std::byte* to);
   // One of the operations' inputs has been compiled.
   void endReader(Constant& constant);
-  // Reads parts of `bytes` on all threads, `grain` bytes at least.
+  // Reads `bytes` on all threads, in parts of at least `grain` bytes.
   void read(const ByteRange& bytes, size_t grain, const std::function<Status(ByteRange)>& part);
 
   const cpu::ExecutionPlan& plan_;
@@ -93,13 +94,14 @@ class ConstantPages final : public Packing {
   std::vector<Pool> pools_;                    // the last: constants that are made of others
   std::map<const void*, Constant> constants_;  // by where their bytes are
   std::set<const void*> ofStep_;               // released by the kernel that is being made
-  // Memory that each step's constants are read to. It is mapped already, and in the second-level
-  // cache. Most kernels only pack the constants; the reference kernel and a few others do not.
+  // Memory to which the constants of a step are read or computed, if no other step reads them. All
+  // steps reuse it, so its pages are mapped, and in the second-level cache. Most makers only pack
+  // the constants. A constant that the step's kernel reads itself is copied to its own place.
   std::shared_ptr<std::byte> buffer_;
-  uint64_t largestLater_ = 0;  // bytes of a constant that was not read when this began
+  uint64_t largestLater_ = 0;  // bytes of the largest constant that was absent at construction
   size_t bufferUsed_ = 0;
   std::vector<const void*> lent_;              // constants that are in it
-  std::vector<std::span<std::byte>> waiting_;  // pages to be given back with others
+  std::vector<std::span<std::byte>> waiting_;  // pages that go back together
   size_t waitingBytes_ = 0;
   size_t releasedBytes_ = 0;
   RunServices services_;

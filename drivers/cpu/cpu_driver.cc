@@ -36,8 +36,9 @@ class CpuDriver final : public hal::Device {
   Result<std::shared_ptr<hal::PreparedModel>> prepareModel(
       const ValidModel& valid, const hal::PrepareOptions& options) override {
     const std::shared_ptr<const Model>& model = valid.share();
-    // Kernels may be made after the answer, with two exceptions. A deadline covers all of the
-    // preparation. When many executions are to come, the first should be as fast as the others.
+    // Kernels may be made after the answer, except in two cases. With a deadline, all of the
+    // preparation must end in time. With SUSTAINED_SPEED many executions follow, and the first
+    // should be as fast as the others.
     const bool later =
         options.preference != hal::ExecutionPreference::SUSTAINED_SPEED && !options.deadline;
     HALYARD_ASSIGN_OR_RETURN(std::shared_ptr<CompiledModel> compiled,

@@ -1,5 +1,6 @@
 // The CPU driver's device, halyard-cpu: all operations of the runtime's CPU device, faster.
-// Thread safety: as hal::Device. Ownership: owns its thread pools, shared with its models.
+// Thread safety: as hal::Device.
+// Ownership: owns its thread pools, shared with its models.
 #pragma once
 
 #include <memory>

@@ -6,7 +6,8 @@
 // A process cannot know which other processes use the machine, but it sees the effect: threads that
 // help with a loop come late. Dividing is then of no use. The loop's own thread does the work in
 // the end, or waits for a thread that lost its processor in the middle of it. So executions keep to
-// one thread each for a while, and try again soon. After each failure the pause is longer.
+// one thread each for a while, and then try again. If the helpers come late again within a window,
+// the next pause is twice as long.
 #pragma once
 
 #include <atomic>
@@ -20,11 +21,11 @@ class DivisionPolicy {
   using Clock = std::chrono::steady_clock;
   using Now = Clock::time_point (*)();
 
-  // How long executions keep to one thread at first, and at most.
+  // The first and the longest time for which executions keep to one thread.
   static constexpr std::chrono::milliseconds kShortestPause{4};
   static constexpr std::chrono::milliseconds kLongestPause{256};
-  // So much time, and at least this share of the time in which loops were divided, must each
-  // helper have waited.
+  // Loops are not divided any more if each helper has waited for so much time on average. It must
+  // also be this share of the time in which loops were divided.
   static constexpr std::chrono::milliseconds kLeastDelay{4};
   static constexpr int kShare = 4;  // the share is 1 in 4
   // A period that is judged by itself: earlier periods do not count.
@@ -33,8 +34,8 @@ class DivisionPolicy {
   // `now` is for tests.
   explicit DivisionPolicy(Now now = [] { return Clock::now(); }) : now_(now) {}
 
-  // Before a loop. `delay`: how long each helper has waited so far, on the average; it never
-  // becomes less.
+  // Called before a loop. `delay`: the total wait of each helper so far, on average. It never
+  // decreases.
   bool divides(std::chrono::nanoseconds delay) {
     const int64_t settled = settled_.load(std::memory_order_relaxed);
     return delay.count() == settled || decide(delay);
@@ -43,11 +44,11 @@ class DivisionPolicy {
  private:
   bool decide(std::chrono::nanoseconds delay);
 
-  // With the lock.
+  // Call it with the lock.
   void beginWindow(Clock::time_point now, std::chrono::nanoseconds delay);
 
   const Now now_;
-  // The delay with which the answer is yes without further ado; -1: none.
+  // The delay for which the answer is yes without a decision; -1: no such delay.
   std::atomic<int64_t> settled_{0};
   std::mutex mutex_;
   Clock::time_point windowStart_{};  // of dividing

@@ -21,16 +21,16 @@ class FusionGraph {
   const Operation& operation(size_t i) const { return plan_.subgraph->operations[i]; }
   const ops::OperationDefinition& definition(size_t i) const { return *plan_.definitions[i]; }
   const ops::Tensor& tensor(uint32_t operand) const { return plan_.tensors[operand]; }
-  // The operation that writes it; none for inputs and constants.
+  // The operation that writes `operand`. Empty for inputs and constants.
   std::optional<size_t> producer(uint32_t operand) const { return producers_[operand]; }
-  // The one operation that reads it, once; none where there are others, or where it is an output of
-  // the model.
+  // The only operation that reads `operand`, once. Empty if it has several readers, or is an output
+  // of the model.
   std::optional<size_t> onlyReader(uint32_t operand) const;
 
  private:
   const cpu::SubgraphPlan& plan_;
   std::vector<std::optional<size_t>> producers_;  // by operand
-  std::vector<std::optional<size_t>> readers_;    // likewise: the last one
+  std::vector<std::optional<size_t>> readers_;    // by operand: the last one
 };
 
 // One operation and the operations that can be computed with it.
@@ -41,7 +41,8 @@ struct Fusion {
   Fused fused;
 };
 
-// The operations that `i` could be fused with, the longest fusion first.
+// The fusions of operation `i` with others, in the order in which they are tried: mostly the
+// longest first.
 std::vector<Fusion> fusionsOf(const FusionGraph& graph, size_t i);
 
 // Whether operation `i` only gives its first input another shape.

@@ -1,5 +1,6 @@
 // Which operations have kernels of this driver's own.
-// Thread safety: pure functions. Ownership: none.
+// Thread safety: pure functions.
+// Ownership: none.
 #pragma once
 
 #include "kernels/kernel.h"

@@ -1,6 +1,7 @@
-// LateCompiler: completes compiled models that have been handed out before all their kernels were
-// made, in the order in which they came. Thread safety: all methods may be called from any thread.
-// Ownership: owns its thread, which there is from the first model on; shares a model only while it
+// LateCompiler: completes compiled models that were returned before all their kernels were made, in
+// the order in which they came.
+// Thread safety: all methods may be called from any thread.
+// Ownership: owns its thread, which exists from the first model on. Shares a model only while it
 // completes it.
 #pragma once
 
@@ -31,8 +32,8 @@ class LateCompiler {
   LateCompiler(const LateCompiler&) = delete;
   LateCompiler& operator=(const LateCompiler&) = delete;
 
-  // A model that is gone when its turn comes is left out. False where the system gives no thread or
-  // timer: the caller is to complete it.
+  // A model that is gone when its turn comes is left out. False if the system gives no thread or
+  // timer: the caller must then complete the model.
   [[nodiscard]] bool add(const std::shared_ptr<CompiledModel>& model);
   // A caller waits for a model: there is no delay for the models that are in the queue now.
   void hurry();

@@ -1,5 +1,6 @@
 // Models that tests put together.
-// Thread safety: none needed. Ownership: models are the caller's.
+// Thread safety: none needed.
+// Ownership: models are the caller's.
 #pragma once
 
 #include <memory>

@@ -1,5 +1,6 @@
 // ModelWork: how much a model computes, which decides whether its loops are divided among threads.
-// Thread safety: pure functions. Ownership: values.
+// Thread safety: pure functions.
+// Ownership: values.
 #pragma once
 
 #include <span>

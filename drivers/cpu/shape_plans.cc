@@ -10,7 +10,8 @@
 namespace halyard::cpudriver {
 namespace {
 
-// The dimensions of each input. Empty when some are unknown, or contradict the model's.
+// The dimensions of each input. Empty when the number of inputs is wrong, an input has no data, or
+// its dimensions contradict the model's or leave its size unknown.
 std::optional<std::vector<Shape>> dimsOf(const Subgraph& subgraph,
                                          std::span<const cpu::Argument> inputs) {
   if (inputs.size() != subgraph.inputIndexes.size()) return std::nullopt;

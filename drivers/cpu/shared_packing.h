@@ -24,7 +24,7 @@ class PackedPieces {
     size_t bytes = 0;
   };
 
-  std::mutex packing_;  // has who packs
+  std::mutex packing_;  // held by the thread that packs
   std::unordered_multimap<uint64_t, Piece> pieces_;
 };
 
@@ -35,7 +35,7 @@ class SharedPacking final : public Packing {
   // Waits until no other thread packs for the same model. `threads` may be null.
   SharedPacking(PackedPieces& pieces, ThreadShare* threads);
 
-  // For the first plan of the model only, which packs nearly all that there will be.
+  // Only for the first plan of the model, which packs nearly all constants.
   void expect(size_t bytes) override;
   Bytes get(size_t bytes, const Write& write) override;
   void release(const void* /*data*/) override {}
@@ -44,7 +44,7 @@ class SharedPacking final : public Packing {
   }
   void endStep(bool /*hasKernel*/, const std::vector<const void*>& /*constants*/) override {}
 
-  // Of what no other plan had packed before.
+  // The bytes that no other plan had packed before.
   size_t ownBytes() const { return ownBytes_; }
 
  private:

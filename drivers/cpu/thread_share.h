@@ -1,6 +1,7 @@
 // ThreadShare: the threads for executions of one priority, how many of these there are at the
-// moment, and whether there are processors for both. Thread safety: all methods may be called from
-// any thread. Ownership: owns the pool.
+// moment, and whether there are processors for both.
+// Thread safety: all methods may be called from any thread.
+// Ownership: owns the pool.
 #pragma once
 
 #include <atomic>

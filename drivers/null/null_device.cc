@@ -3,7 +3,7 @@
 namespace acme {
 namespace {
 
-using namespace halyard;  // NOLINT(google-build-using-namespace): this file is about nothing else
+using namespace halyard;  // NOLINT(google-build-using-namespace): the only namespace here
 
 hal::DeviceInfo describeDevice() {
   hal::DeviceInfo info;
@@ -12,7 +12,7 @@ hal::DeviceInfo describeDevice() {
   info.halVersion = HalVersion::V1_3;
   info.featureLevel = FeatureLevel::FL4;
   info.type = hal::DeviceType::OTHER;
-  // As fast and as hungry as the reference CPU, for every type. Smaller is better.
+  // Time and power as the reference CPU, for every type. Smaller is better.
   info.capabilities = hal::Capabilities::uniform({1.0f, 1.0f});
   return info;
 }
@@ -36,7 +36,7 @@ class NullDevice : public hal::Device {
 
   Result<std::shared_ptr<hal::PreparedModel>> prepareModel(
       const ValidModel& model, const hal::PrepareOptions& /*options*/) override {
-    // The same check as above: true there is a promise that it does not fail here.
+    // The same check as in getSupportedOperations, whose `true` promises success here.
     for (size_t i = 0; i < model->main.operations.size(); ++i) {
       HALYARD_RETURN_IF_ERROR(checkOperation(*model, i, model->main.operations[i]));
     }

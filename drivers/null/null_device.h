@@ -1,5 +1,6 @@
 // The null driver's device: correct, and of no use. It supports no operation.
-// Thread safety: as hal::Device. Ownership: owns nothing beside its description.
+// Thread safety: as hal::Device.
+// Ownership: owns nothing beside its description.
 #pragma once
 
 #include <halyard/driver/driver.h>

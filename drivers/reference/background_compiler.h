@@ -17,8 +17,8 @@ namespace halyard::drivers {
 
 class BackgroundCompiler {
  public:
-  // Done once, after `time` of compiling, with a token that is asked to stop when the compiler
-  // ends. Not done if its owner has released it by then.
+  // Done once, after a pause of `time`, with a token that is asked to stop when the compiler ends.
+  // Not done if its owner has released it by then.
   using Task = std::function<void(std::stop_token)>;
 
   explicit BackgroundCompiler(Milliseconds time) : time_(time) {}
@@ -36,7 +36,7 @@ class BackgroundCompiler {
   std::mutex mutex_;
   std::condition_variable_any posted_;
   std::deque<std::weak_ptr<const Task>> tasks_;
-  std::jthread thread_;  // last: it ends before the rest goes
+  std::jthread thread_;  // last: it ends before the other members
 };
 
 }  // namespace halyard::drivers

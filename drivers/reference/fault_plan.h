@@ -1,6 +1,6 @@
 // FaultPlan: the faults of a personality, counted out over the calls of a process.
 // Thread safety: all methods may be called from several threads at once.
-// Ownership: owns the faults; outlives the calls that have faults.
+// Ownership: owns the faults. A Call has copies of its faults.
 #pragma once
 
 #include <atomic>
@@ -29,7 +29,7 @@ class FaultPlan {
     std::vector<Fault> faults_;
   };
 
-  // Whether any fault is to happen there.
+  // Whether any fault is planned for this point.
   bool concerns(FaultPoint point) const;
   // Counts a call; `model` is null for a call without a model.
   Call enter(FaultPoint point, const Model* model);

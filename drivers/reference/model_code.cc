@@ -32,7 +32,7 @@ Result<std::shared_ptr<const CompiledCode>> ModelCode::get(const hal::ExecuteOpt
   done();
   if (!compiled.ok()) return compiled;
   code_ = *compiled;
-  compile_ = nullptr;  // releases its captures
+  compile_ = nullptr;  // not called any more; releases its captures
   return compiled;
 }
 

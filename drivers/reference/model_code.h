@@ -16,7 +16,7 @@
 
 namespace halyard::drivers {
 
-// One result of the compiler. An execution uses the one that it began with to its end.
+// One result of the compiler. An execution uses the same result from begin to end.
 struct CompiledCode {
   std::shared_ptr<hal::PreparedModel> cpu;
   Stage stage = Stage::OPTIMISED;
@@ -32,10 +32,10 @@ class ModelCode {
       : code_(std::make_shared<const CompiledCode>(std::move(ready))) {}
   explicit ModelCode(Compile compile) : compile_(std::move(compile)) {}
 
-  // The best there is. Without any, one caller compiles and the others wait, as long as their
-  // deadlines and cancellations allow; when it fails, the next of them tries.
+  // The best code so far. Without any code, one caller compiles and the others wait, as long as
+  // their deadlines and cancellations allow. If it fails, the next of them compiles.
   Result<std::shared_ptr<const CompiledCode>> get(const hal::ExecuteOptions& options);
-  // For executions that begin from now on.
+  // Sets the code of executions that begin from now on.
   void replace(CompiledCode better);
 
  private:

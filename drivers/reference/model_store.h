@@ -1,5 +1,4 @@
-// ModelStore: saves what the reference driver has prepared, and brings it back, behaving as its
-// personality says.
+// ModelStore: saves the reference driver's prepared models and loads them, as its personality says.
 // Thread safety: all methods may be called from several threads at once.
 // Ownership: owns its CompileCache; refers to the fault plan and the personality, which outlive it.
 #pragma once
@@ -17,11 +16,11 @@ namespace halyard::drivers {
 
 class ModelStore {
  public:
-  // Without a place for the cache's store, which is told on standard error, nothing is saved and
-  // nothing comes back.
+  // Without a folder for the cache's store, a message goes to standard error, and no model is saved
+  // or loaded.
   ModelStore(const Personality& personality, FaultPlan& faults);
 
-  // OP_FAILED when it cannot be saved, or the personality declines; errors of `files` as
+  // OP_FAILED when the model cannot be saved, or the personality declines. Errors of `files` as
   // CompileCache::save.
   Status save(const SavedModel& saved, const hal::CacheFiles& files, uint32_t clientUid,
               std::stop_token cancel = {});

@@ -1,5 +1,6 @@
-// Pauses that stand for the work of a slow device.
-// Thread safety: pure functions. Ownership: none.
+// Pauses in place of the work of a slow device.
+// Thread safety: pure functions.
+// Ownership: values.
 #pragma once
 
 #include <optional>
@@ -10,8 +11,8 @@
 
 namespace halyard::drivers {
 
-// As long as a slow device would take; a deadline (MISSED_DEADLINE_TRANSIENT) or the cancellation
-// (OP_FAILED) ends it.
+// Waits for `time`. A deadline (MISSED_DEADLINE_TRANSIENT) or the cancellation (OP_FAILED) ends the
+// wait early.
 Status pauseFor(Milliseconds time, const std::optional<hal::TimePoint>& deadline,
                 std::stop_token cancel);
 

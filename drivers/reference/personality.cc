@@ -70,7 +70,7 @@ constexpr Names<HalVersion> kVersions[] = {{"1.0", HalVersion::V1_0},
                                            {"1.2", HalVersion::V1_2},
                                            {"1.3", HalVersion::V1_3}};
 
-// Parses with an error for a field that an object has twice: the second would hide the first.
+// Parses, with an error for a field that an object has twice: the second would replace the first.
 Result<Json> parseStrictly(std::string_view text) {
   std::vector<std::set<std::string>> open;
   std::string twice;
@@ -83,7 +83,7 @@ Result<Json> parseStrictly(std::string_view text) {
     }
     return true;
   };
-  // The library says where a mistake is only by exception.
+  // The library reports the place of an error only in an exception.
   try {
     Json json = Json::parse(text, look, true, /*ignore_comments=*/true);
     if (!twice.empty()) return badData("field '{}' is there twice", twice);
@@ -172,7 +172,7 @@ void readDelays(FieldReader& from, Status* status, Delays* to) {
   });
 }
 
-// Combinations that cannot mean anything.
+// Refuses combinations without a meaning.
 void checkFault(FieldReader& from, const Fault& fault) {
   const bool answers = fault.action == FaultAction::FAIL || fault.action == FaultAction::THROW;
   if (answers && fault.at == FaultPoint::RELEASE) {

@@ -1,6 +1,7 @@
-// Personality: how the reference driver is to behave other than well: old, limited, slow or faulty.
-// docs/reference_driver.md has the fields of the file.
-// Thread safety: plain data. Ownership: owns its tables.
+// Personality: deviations of the reference driver from good behaviour: old, limited, slow, faulty.
+// docs/reference_driver.md describes the fields of the file.
+// Thread safety: plain data.
+// Ownership: owns its tables.
 #pragma once
 
 #include <chrono>
@@ -17,14 +18,14 @@ namespace halyard::drivers {
 
 using Milliseconds = std::chrono::duration<double, std::milli>;
 
-// Which operations the device takes, among those that it can run. An absent list allows everything.
+// The operations that the device supports, among those that it can run. An absent list allows all.
 struct SupportRule {
   std::optional<std::set<OperationType>> operations;
   std::set<OperationType> notOperations;
-  // Of every operand that the operation reads or writes.
+  // The types of every operand that the operation reads or writes.
   std::optional<std::set<OperandType>> operandTypes;
   std::set<OperandType> notOperandTypes;
-  // Of one input, the first unless `decidingInput` names another for the operation.
+  // The type of one input: the first, unless `decidingInput` has another for the operation.
   std::optional<std::set<OperandType>> decidingTypes;
   std::map<OperationType, uint32_t> decidingInput;
 };
@@ -34,13 +35,13 @@ struct Delays {
   Milliseconds getSupportedOperations{0};
   Milliseconds prepare{0};
   Milliseconds execute{0};
-  // Of a model that does not come from the cache; once more in the background in MULTI_STAGE.
+  // For a model that does not come from the cache. In MULTI_STAGE, the background needs it again.
   Milliseconds compile{0};
   Milliseconds optimise{0};
-  Milliseconds quickExecute{0};  // more than `execute`, before the optimised code is there
+  Milliseconds quickExecute{0};  // in addition to `execute`, until the optimised code is ready
   Milliseconds load{0};
   Milliseconds save{0};
-  // Per operation of the main subgraph, in every execution.
+  // For each operation of the main subgraph, in every execution.
   std::map<OperationType, Milliseconds> operations;
 };
 
@@ -49,7 +50,7 @@ enum class CompileMode : uint8_t {
   JUST_IN_TIME,  // at the first execution
   MULTI_STAGE,   // quickly when the model is prepared, then better in the background
 };
-// How many cache files there are is in the DeviceInfo.
+// The number of cache files is in the DeviceInfo.
 struct CacheBehaviour {
   CompileMode mode = CompileMode::EAGER;
   bool declines = false;      // neither saves nor loads
@@ -66,16 +67,16 @@ enum class FaultPoint : uint8_t {
   PREPARE_FROM_CACHE,
   SAVE,
 };
-// BEFORE anything has been done, when the WORK is done and not answered yet, after the ANSWER.
+// BEFORE: before the work. WORK: after the work, before the answer. ANSWER: after the answer.
 enum class FaultMoment : uint8_t { BEFORE, WORK, ANSWER };
 enum class FaultAction : uint8_t {
   FAIL,          // answers `status` and `text`
-  THROW,         // lets an exception with `text` out
+  THROW,         // throws an exception with `text`
   CRASH,         // SIGSEGV
   ABORT,         // SIGABRT
   KILL,          // SIGKILL
   EXIT,          // `exitStatus`
-  STOP,          // SIGSTOP: the process stands still until it is continued or killed
+  STOP,          // SIGSTOP: the process stops until it is continued or killed
   HANG,          // the call never returns; deadlines and cancellation are ignored
   WRONG_RESULT,  // every byte of every output inverted
 };

@@ -22,7 +22,7 @@ namespace {
 struct Preparation {
   SavedModel saved;
   uint32_t clientUid = 0;
-  // To be written when there is more to save; null: nowhere, or no more.
+  // The files for later saves. Null: no files, or no further save.
   std::shared_ptr<const hal::CacheFiles> files;
 };
 
@@ -102,7 +102,7 @@ class PersonalityPreparedModel final : public hal::PreparedModel {
     const auto paused =
         std::chrono::duration_cast<std::chrono::nanoseconds>(hal::Clock::now() - start).count();
     result = (*code)->cpu->executeSynchronously(request, options);
-    // The pause stands for the device's work.
+    // The pause counts as the device's work.
     for (auto* time : {&result.timing.timeOnDevice, &result.timing.timeInDriver}) {
       if (*time) **time += static_cast<uint64_t>(paused);
     }
@@ -185,7 +185,7 @@ class PersonalityDevice final : public hal::Device {
     HALYARD_RETURN_IF_ERROR(checkSupported(model));
     Preparation preparation{{model, options.preference, options.priority}};
     preparation.clientUid = options.clientUid;
-    // Without files a token alone is of no use here.
+    // A token without files is not used here.
     if (options.cache != nullptr &&
         options.cache->modelCache.size() + options.cache->dataCache.size() != 0) {
       preparation.files = options.cache;
@@ -310,7 +310,7 @@ class PersonalityDevice final : public hal::Device {
 
   const std::shared_ptr<Behaviour> behaviour_;
   const std::shared_ptr<hal::Device> cpu_;
-  BackgroundCompiler background_;  // first to go: its tasks use the rest
+  BackgroundCompiler background_;  // first to be destroyed: its tasks use the rest
 };
 
 }  // namespace
@@ -323,7 +323,7 @@ Personality defaultPersonality() {
   info.halVersion = HalVersion::V1_3;
   info.featureLevel = FeatureLevel::FL8;
   info.type = hal::DeviceType::CPU;
-  // Slightly worse than the runtime's own CPU device, which needs no other process.
+  // Slightly worse than the runtime's own CPU device, which needs no driver process.
   info.capabilities = hal::Capabilities::uniform({1.1f, 1.1f});
   return personality;
 }

@@ -1,5 +1,6 @@
-// The reference driver's device: the CPU executor, behaving as a Personality says.
-// Thread safety: as hal::Device. Ownership: owns its thread pool.
+// The reference driver's device: the CPU executor with the behaviour of a Personality.
+// Thread safety: as hal::Device.
+// Ownership: owns its thread pool.
 #pragma once
 
 #include <memory>
@@ -9,7 +10,7 @@
 
 namespace halyard::drivers {
 
-// Its faults at the start happen here.
+// Faults at the start happen in this function.
 Result<std::shared_ptr<hal::Device>> makePersonalityDevice(Personality personality);
 
 }  // namespace halyard::drivers

@@ -1,4 +1,4 @@
-// Devices that behave as a personality says, in this process and, where they die, in their own.
+// Tests devices with personalities, in this process and, where they end it, in their own.
 #include "personality_device.h"
 
 #include <gmock/gmock.h>
@@ -23,7 +23,7 @@ using std::chrono::milliseconds;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-// out[2] = a + a; then, if asked for, out * a with the types of the operands as given.
+// out[2] = a + a. With `withProduct` also out * a, with the types of these operands.
 Model sums(bool withProduct = false) {
   Model model;
   const auto tensor = [](Lifetime lifetime) {
@@ -51,7 +51,7 @@ Model sums(bool withProduct = false) {
   return model;
 }
 
-// A choice between two subgraphs, the second of which multiplies.
+// An IF between two subgraphs. The second multiplies.
 Model branch() {
   Model model = sums();
   const auto inner = [&model](OperationType type) {
@@ -139,7 +139,7 @@ TEST(PersonalityDeviceTest, SupportsWhatTheRulesAllow) {
   EXPECT_THAT(
       supported(R"({"deciding_types": ["TENSOR_FLOAT32"], "deciding_input": {"ADD": 9}})", both),
       ElementsAre(false, true));
-  // A choice between subgraphs needs all that both need.
+  // An IF needs the operations of both subgraphs.
   EXPECT_THAT(supported("{}", branch()), ElementsAre(true));
   EXPECT_THAT(supported(R"({"not_operations": ["MUL"]})", branch()), ElementsAre(false));
 }

@@ -8,7 +8,7 @@ namespace halyard::drivers {
 
 Result<std::shared_ptr<hal::Device>> makeReferenceDevice(std::span<const std::string> arguments) {
   Personality personality = defaultPersonality();
-  // As the CPU device that it is made of; with a file, that file says it all.
+  // The extensions of the CPU device. A file replaces all of this.
   personality.info.extensions = {{std::string(kTfliteExtension), {}}};
   constexpr std::string_view kOption = "--personality";
   if (!arguments.empty()) {

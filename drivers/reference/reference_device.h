@@ -1,5 +1,6 @@
-// The reference driver's device as its arguments ask for it: every operation, by the CPU executor.
-// Thread safety: as hal::Device. Ownership: owns its thread pool.
+// The reference driver's device for its arguments: every operation, computed by the CPU executor.
+// Thread safety: as hal::Device.
+// Ownership: owns its thread pool.
 #pragma once
 
 #include <memory>

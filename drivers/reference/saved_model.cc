@@ -12,7 +12,7 @@ namespace {
 
 using Bytes = std::vector<uint8_t>;
 
-// In front of the structure.
+// Stored before the structure.
 struct Header {
   char magic[4];
   uint8_t stage;
@@ -25,7 +25,7 @@ struct Header {
 static_assert(sizeof(Header) == 24);
 constexpr char kMagic[4] = {'R', 'F', 'M', '1'};
 
-// Cuts into parts of about the same size.
+// Divides into parts of about the same size.
 std::vector<Bytes> divide(const Bytes& bytes, size_t parts) {
   std::vector<Bytes> divided;
   for (size_t i = 0; i < parts; ++i) {

@@ -11,7 +11,7 @@
 
 namespace halyard::drivers {
 
-// QUICK: usable, the better code is still to come.
+// QUICK: usable, but better code is still to be made.
 enum class Stage : uint8_t { QUICK, OPTIMISED };
 
 struct SavedModel {
@@ -21,8 +21,9 @@ struct SavedModel {
   Stage stage = Stage::OPTIMISED;
 };
 
-// Divides the model over the files of each kind. At least one file must exist. Content that decides
-// where memory is used goes to model files, if any exist. Errors as serializeModel.
+// Divides the model over the files of each kind: its structure over model files, its values over
+// data files. If one kind has no files, the other gets both. BAD_DATA without any file; other
+// errors as serializeModel.
 Result<hal::CompileCache::Content> packModel(const SavedModel& saved, size_t modelFiles,
                                              size_t dataFiles);
 

@@ -32,7 +32,7 @@ class RuleChecker {
            rule_.decidingTypes->contains(subgraph.operands[operation.inputs[input]].type);
   }
 
-  // An operation that runs subgraphs is allowed if all of theirs are.
+  // An operation with subgraphs is allowed if all operations of its subgraphs are allowed.
   bool allowsInner(const Subgraph& subgraph, const Operation& operation) {
     return std::all_of(operation.inputs.begin(), operation.inputs.end(), [&](uint32_t index) {
       const Operand& operand = subgraph.operands[index];

@@ -1,5 +1,6 @@
-// SupportRule applied to a model.
-// Thread safety: pure functions. Ownership: none.
+// Applies a SupportRule to a model.
+// Thread safety: pure functions.
+// Ownership: values.
 #pragma once
 
 #include <vector>
@@ -9,7 +10,8 @@
 
 namespace halyard::drivers {
 
-// One bool per operation of the main subgraph of a valid model that does not nest without end.
+// One bool for each operation of the main subgraph. The model must be valid, without endless
+// nesting.
 std::vector<bool> allowedOperations(const SupportRule& rule, const Model& model);
 
 }  // namespace halyard::drivers

@@ -1,5 +1,6 @@
-// WrongValues: kernels that compute what the reference's do, and then a little too much.
-// Thread safety: immutable. Ownership: owns its table.
+// WrongValues: kernels that compute the reference's results, and then change them by a small error.
+// Thread safety: immutable.
+// Ownership: owns its table.
 #pragma once
 
 #include <map>
@@ -11,9 +12,9 @@ namespace halyard::drivers {
 
 class WrongValues final : public cpu::KernelPatch {
  public:
-  // `shares`: by operation, the relative error: 0.01 makes 1.01 of 1. A quantised value of 1
-  // becomes the value of 1.01, or the next one if both are the same. Integers change by at least
-  // one. True becomes false. Null without shares.
+  // `shares`: by operation, the relative error: 0.01 makes 1.01 of 1. A quantised 1 becomes the
+  // nearest value to 1.01, or the next one if this is the same. Integers change by at least one.
+  // Values stay within the range of their type. Booleans are inverted. Null without shares.
   static std::shared_ptr<const WrongValues> make(std::map<OperationType, double> shares);
 
   Status run(const ops::OperationDefinition& definition,

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The functions of the Neural Networks API (NNAPI), as a C99 header. Library: libneuralnetworks.so.
-// Thread safety: one thread at a time may modify an object; see "Threads" below. Ownership: the
-// creator of an object frees it; see "Lifetimes" below.
+// Thread safety: one thread at a time may modify an object; see "Threads" below.
+// Ownership: the creator of an object frees it; see "Lifetimes" below.
 
 /*
  * How the pieces fit together
@@ -16,14 +16,14 @@
  *
  *   Unless its comment says otherwise a function returns a ResultCode as an int. It may be any of
  *   them; everything but ANEURALNETWORKS_NO_ERROR (0) is a failure. Arguments are checked in this
- *   order unless a comment tells another:
+ *   order unless a comment states another:
  *
  *     ANEURALNETWORKS_UNEXPECTED_NULL  a pointer argument is NULL (where NULL has a meaning the
  *                                      comment says so),
  *     ANEURALNETWORKS_BAD_STATE        the object is in a state that does not allow the call,
  *     ANEURALNETWORKS_BAD_DATA         a value is out of range or contradicts another.
  *
- *   Comments name the prefix-less codes, and only those that these rules do not tell already. When
+ *   Comments name codes without the prefix, and only those that these rules do not cover. When
  *   a function that creates an object fails, it sets the caller's pointer to NULL, unless that
  *   pointer itself is NULL. (Some functions do not change it when another argument is NULL, so set
  *   it to NULL beforehand.) A negative index is out of range like one that is too large. The text
@@ -55,15 +55,18 @@
  *
  * Lifetimes
  *
- *   Every ..._free accepts NULL and does nothing then. - A model must outlive its compilations and
- *   the models that refer to it. - A memory must outlive the models, executions and bursts that use
- *   it. - A compilation must outlive its executions, its bursts and the memory descriptors that
- *   have a role of it. - Constants above 128 bytes stay with the caller: unchanged as long as the
- *   model and all objects made of it exist. - Input and output buffers must stay valid until the
- *   execution is freed. Nothing may read or write the outputs while it runs, and they must not
- *   overlap any other buffer of it. The runtime does not modify inputs. - An execution must outlive
- *   the wait for its event. - Devices exist until the process ends. Data behind the pointers of a
- *   structure argument is copied during the call.
+ *   Every ..._free accepts NULL and does nothing then.
+ *
+ *   A model must outlive its compilations and the models that refer to it. A memory must outlive
+ *   the models, executions and bursts that use it. A compilation must outlive its executions, its
+ *   bursts and the memory descriptors that have a role of it. An execution must outlive the wait
+ *   for its event. Devices exist until the process ends.
+ *
+ *   Constants above 128 bytes stay with the caller: unchanged as long as the model and all objects
+ *   made of it exist. Input and output buffers must stay valid until the execution is freed. No
+ *   code may read or write the outputs while it runs, and they must not overlap any other buffer of
+ *   it. The runtime does not modify inputs. Data behind the pointers of a structure argument is
+ *   copied during the call.
  */
 
 #ifndef HALYARD_ANDROID_NEURAL_NETWORKS_H_
@@ -154,7 +157,7 @@ int ANeuralNetworksDevice_getVersion(const ANeuralNetworksDevice* device, const 
 /**
  * Writes the kind of the device, a DeviceTypeCode, to *type.
  *
- * Since feature level 3. OP_FAILED: the driver has none to tell.
+ * Since feature level 3. OP_FAILED: the driver does not report it.
  */
 int ANeuralNetworksDevice_getType(const ANeuralNetworksDevice* device, int32_t* type);
 
@@ -170,14 +173,14 @@ int ANeuralNetworksDevice_getFeatureLevel(const ANeuralNetworksDevice* device,
 /**
  * Blocks until the device can be used again after a call failed with DEAD_OBJECT because the
  * driver's process had died. Returns at once for a device that is alive, as the CPU device always
- * is. Objects made for the device before it died may have to be made again.
+ * is. Objects made for the device before it died may need to be made again.
  *
  * Since feature level 4.
  */
 int ANeuralNetworksDevice_wait(const ANeuralNetworksDevice* device);
 
 /**
- * Tells which operations of a finished model a set of devices can run, taken together.
+ * Reports which operations of a finished model a set of devices can run together.
  *
  * @param model a model that was finished with success.
  * @param devices numDevices different devices.
@@ -185,8 +188,8 @@ int ANeuralNetworksDevice_wait(const ANeuralNetworksDevice* device);
  * @param supportedOps array with an entry for each operation of the model, in the order of the
  *     calls of ANeuralNetworksModel_addOperation; set to true where at least one of the devices
  *     supports the operation, else to false. Operations of models referred to have no entry. No
- *     device supports an operation that can never be computed, as its constants or dimensions do
- *     not go together; a warning says which and why.
+ *     device supports an operation that can never be computed, because its constants or
+ *     dimensions contradict each other; a warning names the operation and the reason.
  *
  * Since feature level 3. BAD_DATA: no devices (checked before the state); one of them twice.
  * BAD_STATE: the model is not finished or not valid. UNEXPECTED_NULL: also for a NULL in devices
@@ -234,9 +237,10 @@ int ANeuralNetworksModel_finish(ANeuralNetworksModel* model);
  *
  * @param type the type and shape; copied.
  *
- * Since feature level 1. BAD_DATA: unknown type; dimensions NULL with a dimensionCount above 0 or
- * the reverse; a scalar with dimensions; scale or zeroPoint not allowed for the type; more than
- * 0xFFFFFFFF bytes; an extension's type that no device knows.
+ * Since feature level 1. BAD_DATA: the type is unknown, or an extension's type that no device
+ * knows. BAD_DATA also: dimensions NULL with a dimensionCount above 0 or the reverse; a scalar with
+ * dimensions. BAD_DATA also: scale or zeroPoint not allowed for the type; more than 0xFFFFFFFF
+ * bytes.
  */
 int ANeuralNetworksModel_addOperand(ANeuralNetworksModel* model,
                                     const ANeuralNetworksOperandType* type);
@@ -265,9 +269,9 @@ int ANeuralNetworksModel_setOperandValue(ANeuralNetworksModel* model, int32_t in
  *
  * @param channelQuant the scales; copied.
  *
- * Since feature level 3. BAD_DATA: index out of range; an operand of another type; channelDim not
- * below the rank; scaleCount not the size of that dimension, or the size unknown; scales NULL with
- * a scaleCount above 0 or the reverse; a scale that is not greater than 0.
+ * Since feature level 3. BAD_DATA: index out of range; an operand of another type. BAD_DATA also:
+ * channelDim not below the rank; scaleCount not the size of that dimension, or the size unknown.
+ * BAD_DATA also: scales NULL with a scaleCount above 0 or the reverse; a scale not greater than 0.
  */
 int ANeuralNetworksModel_setOperandSymmPerChannelQuantParams(
     ANeuralNetworksModel* model, int32_t index,
@@ -282,8 +286,8 @@ int ANeuralNetworksModel_setOperandSymmPerChannelQuantParams(
  * @param length the size of the value; exactly that of the operand.
  *
  * Since feature level 1. BAD_DATA: index out of range; the shape not known; another length than the
- * operand's; offset + length beyond the memory; offset and length both 0; a hardware buffer whose
- * format is not BLOB; a memory made from an ANeuralNetworksMemoryDesc.
+ * operand's; offset + length beyond the memory; offset and length both 0. BAD_DATA also: a hardware
+ * buffer whose format is not BLOB; a memory made from an ANeuralNetworksMemoryDesc.
  */
 int ANeuralNetworksModel_setOperandValueFromMemory(ANeuralNetworksModel* model, int32_t index,
                                                    const ANeuralNetworksMemory* memory,
@@ -311,13 +315,13 @@ int ANeuralNetworksModel_setOperandValueFromModel(ANeuralNetworksModel* model, i
  *     not NULL.
  * @param outputs indices of outputCount operands, with the same rules.
  *
- * Since feature level 1. BAD_DATA: unknown operation; a count of 0; an index out of range; number
- * or types of the operands, or the rank of the main input, do not fit the operation. Also: operands
- * of IF and WHILE that do not fit the models they refer to; ranks of PACK, REVERSE and MIRROR_PAD
- * that do not go together, and a constant axis outside them; a scale or zero point that the
- * operation's description relates to another operand's. Properties that only computing needs fail
- * there, with OP_FAILED. Examples are the scale of LOGISTIC's result, and the rank of paddings and
- * states.
+ * Since feature level 1. BAD_DATA: unknown operation; a count of 0; an index out of range. BAD_DATA
+ * also: number or types of the operands, or the rank of the main input, do not fit the operation.
+ * BAD_DATA also: operands of IF and WHILE that do not fit the models they refer to. BAD_DATA also:
+ * ranks of PACK, REVERSE and MIRROR_PAD that contradict each other; a constant axis outside them.
+ * BAD_DATA also: a scale or zero point that contradicts another operand's, where the operation's
+ * description relates the two. Properties that only computing needs fail there, with OP_FAILED.
+ * Examples are the scale of LOGISTIC's result, and the rank of paddings and states.
  */
 int ANeuralNetworksModel_addOperation(ANeuralNetworksModel* model,
                                       ANeuralNetworksOperationType type, uint32_t inputCount,
@@ -389,7 +393,7 @@ int ANeuralNetworksCompilation_createForDevices(ANeuralNetworksModel* model,
 void ANeuralNetworksCompilation_free(ANeuralNetworksCompilation* compilation);
 
 /**
- * Sets what the choice of devices aims for.
+ * Sets the goal of the choice of devices.
  *
  * @param preference a PreferenceCode; ANEURALNETWORKS_PREFER_FAST_SINGLE_ANSWER if never called.
  *
@@ -439,7 +443,7 @@ int ANeuralNetworksCompilation_setTimeout(ANeuralNetworksCompilation* compilatio
  *
  * Since feature level 1. BAD_DATA: an operation is supported by no listed device. BAD_STATE: called
  * before. MISSED_DEADLINE_*: the time limit passed. With devices listed, the code of the driver
- * that failed; otherwise such failures lead to the CPU.
+ * that failed; otherwise the runtime falls back to the CPU.
  *
  * A model can have legal parts and yet be impossible to compute (an unknown activation, shapes that
  * contradict each other). It is finished with success, for any devices and without asking them. A
@@ -652,7 +656,7 @@ int ANeuralNetworksExecution_setTimeout(ANeuralNetworksExecution* execution, uin
 int ANeuralNetworksExecution_compute(ANeuralNetworksExecution* execution);
 
 /**
- * Starts a run and returns. The order in which several of them are worked off is not specified.
+ * Starts a run and returns. The order in which several runs are executed is not specified.
  *
  * @param event receives an event to wait for with ANeuralNetworksEvent_wait, which then tells how
  *     the run ended, and to free with ANeuralNetworksEvent_free; NULL if the run did not start.
@@ -670,8 +674,8 @@ int ANeuralNetworksExecution_startCompute(ANeuralNetworksExecution* execution,
  * @param dependencies num_dependencies events; NULL only if num_dependencies is 0. If one of them
  *     ends in an error, so does this run.
  * @param duration limit in nanoseconds for the run, counted from the moment the last dependency is
- *     signaled; 0 for no limit. Anything but 0 needs a single-device compilation.
- * @param event receives an event as ANeuralNetworksExecution_startCompute does; it can be handed on
+ *     signaled; 0 for no limit. Other values need a single-device compilation.
+ * @param event receives an event as ANeuralNetworksExecution_startCompute does; it can be passed on
  *     with ANeuralNetworksEvent_getSyncFenceFd if the device gave a sync fence.
  *
  * Since feature level 4. UNEXPECTED_NULL: also for a NULL in dependencies. BAD_STATE: running now,
@@ -710,7 +714,7 @@ int ANeuralNetworksExecution_getOutputOperandRank(ANeuralNetworksExecution* exec
 
 /**
  * Writes the sizes of the dimensions of an output after the run to dimensions, an array with as
- * many entries as ANeuralNetworksExecution_getOutputOperandRank told.
+ * many entries as ANeuralNetworksExecution_getOutputOperandRank wrote.
  *
  * @param index the position in the model's list of outputs.
  *
@@ -723,12 +727,12 @@ int ANeuralNetworksExecution_getOutputOperandDimensions(ANeuralNetworksExecution
 
 /**
  * Writes a time that the last run took to *duration, in nanoseconds; UINT64_MAX if the device does
- * not tell it.
+ * not report it.
  *
  * @param durationCode which time: a DurationCode.
  *
  * Since feature level 3. BAD_DATA: not a DurationCode; this is checked before the state. BAD_STATE:
- * timing was not asked for, or the execution has not run with success; *duration is UINT64_MAX.
+ * timing was not enabled, or the execution has not run with success; *duration is UINT64_MAX.
  */
 int ANeuralNetworksExecution_getDuration(const ANeuralNetworksExecution* execution,
                                          int32_t durationCode, uint64_t* duration);
@@ -754,8 +758,8 @@ void ANeuralNetworksEvent_free(ANeuralNetworksEvent* event);
 /**
  * Makes an event of a sync fence, to be used as a dependency.
  *
- * @param sync_fence_fd file descriptor of the fence, above 0. It is duplicated and stays the
- *     caller's, who may close it.
+ * @param sync_fence_fd file descriptor of the fence, above 0. It is duplicated: the caller keeps
+ *     its own, and may close it.
  *
  * Since feature level 4. BAD_DATA: sync_fence_fd is 0 or negative.
  */
@@ -765,9 +769,9 @@ int ANeuralNetworksEvent_createFromSyncFenceFd(int sync_fence_fd, ANeuralNetwork
  * Writes a file descriptor for the sync fence of an event to *sync_fence_fd, a duplicate for the
  * caller to close; -1 on failure.
  *
- * Since feature level 4. BAD_DATA: the event has no sync fence. Those of
- * ANeuralNetworksExecution_startCompute never have, and others have it only when the device works
- * with fences.
+ * Since feature level 4. BAD_DATA: the event has no sync fence. Events of
+ * ANeuralNetworksExecution_startCompute never have one. Other events have one only when the device
+ * works with fences.
  */
 int ANeuralNetworksEvent_getSyncFenceFd(const ANeuralNetworksEvent* event, int* sync_fence_fd);
 
@@ -799,8 +803,8 @@ void ANeuralNetworksBurst_free(ANeuralNetworksBurst* burst);
  * @param size the number of bytes; the file must not be shorter than the range.
  * @param protect how it may be mapped: PROT_NONE, or PROT_READ, PROT_WRITE or both of <sys/mman.h>.
  *     PROT_READ is enough for constants and inputs.
- * @param fd the file: a regular file, memfd_create(2), shm_open(3) or similar. It is duplicated and
- *     stays the caller's, who may close it.
+ * @param fd the file: a regular file, memfd_create(2), shm_open(3) or similar. It is duplicated:
+ *     the caller keeps its own, and may close it.
  * @param offset where the range starts; a multiple of the page size.
  *
  * Since feature level 1. OP_FAILED: the descriptor could not be duplicated. A range that cannot be
@@ -822,8 +826,8 @@ int ANeuralNetworksMemory_createFromAHardwareBuffer(const AHardwareBuffer* ahwb,
                                                     ANeuralNetworksMemory** memory);
 
 /**
- * Makes a memory for the uses that a descriptor tells, where possible allocated by the device and
- * not visible to the application. It has no contents until an execution or
+ * Makes a memory for the roles of a descriptor. Where possible, the device allocates it, and the
+ * application cannot see it. It has no contents until an execution or
  * ANeuralNetworksMemory_copy writes them. Free it with ANeuralNetworksMemory_free.
  *
  * Use it only for the roles of the descriptor, with offset and length 0.
@@ -837,12 +841,12 @@ int ANeuralNetworksMemory_createFromDesc(const ANeuralNetworksMemoryDesc* desc,
                                          ANeuralNetworksMemory** memory);
 
 /**
- * Copies all of src to dst, of any kinds; nothing happens if they are the same. Memories of
+ * Copies all of src to dst, of any kinds. No copy is made if they are the same. Memories of
  * descriptors must agree in type and shape, and a dst whose shape is open takes that of src. Plain
  * memories must have equal sizes. If the copy fails, a dst made from a descriptor is left without
  * contents.
  *
- * Neither may be in use by an execution that writes src, or that uses dst at all.
+ * During the copy no execution may write src, or use dst in any way.
  *
  * Since feature level 4. BAD_DATA: src has no contents; types, shapes or sizes do not agree.
  * UNMAPPABLE: one of them cannot be mapped.
@@ -869,15 +873,15 @@ void ANeuralNetworksMemory_free(ANeuralNetworksMemory* memory);
 int ANeuralNetworksMemoryDesc_create(ANeuralNetworksMemoryDesc** desc);
 
 /**
- * Frees a memory descriptor in any state; memories made of it live on.
+ * Frees a memory descriptor in any state. Memories made of it remain valid.
  *
  * Since feature level 4.
  */
 void ANeuralNetworksMemoryDesc_free(ANeuralNetworksMemoryDesc* desc);
 
 /**
- * Says that the memory is going to be an input of executions of a compilation. All roles must be of
- * the same type, scale and zero point, and their shapes must agree as far as they are known.
+ * Declares that the memory will be an input of executions of a compilation. All roles must have the
+ * same type, scale and zero point, and their shapes must agree as far as they are known.
  *
  * @param compilation a compilation that was finished with success; it must outlive the descriptor.
  * @param index the position in the model's list of inputs.
@@ -885,15 +889,15 @@ void ANeuralNetworksMemoryDesc_free(ANeuralNetworksMemoryDesc* desc);
  *     Only the relation between the roles matters.
  *
  * Since feature level 4. BAD_DATA: the role was added before; the compilation is not finished or
- * not valid; index out of range; type or shape do not agree with the other roles or with
- * ANeuralNetworksMemoryDesc_setDimensions; frequency out of range.
+ * not valid; index or frequency out of range. BAD_DATA also: type or shape do not agree with the
+ * other roles, or with ANeuralNetworksMemoryDesc_setDimensions.
  */
 int ANeuralNetworksMemoryDesc_addInputRole(ANeuralNetworksMemoryDesc* desc,
                                            const ANeuralNetworksCompilation* compilation,
                                            uint32_t index, float frequency);
 
 /**
- * Says that the memory is going to be an output of executions of a compilation; otherwise as
+ * Declares that the memory will be an output of executions of a compilation; otherwise as
  * ANeuralNetworksMemoryDesc_addInputRole.
  *
  * @param index the position in the model's list of outputs.

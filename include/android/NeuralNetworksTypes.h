@@ -275,9 +275,10 @@ typedef enum {
   /** Level 3. Interleaves the groups of an axis. Inputs: tensor, number of groups, axis. */
   ANEURALNETWORKS_CHANNEL_SHUFFLE = 46,
   /**
-   * Level 3. Decodes boxes against anchors and suppresses overlapping ones. Inputs: scores, deltas,
-   * anchors, four scales (dy, dx, dh, dw), regular NMS, most detections, most classes per
-   * detection, most detections per class, score threshold, IoU threshold, background in labels.
+   * Level 3. Decodes boxes against anchors and suppresses overlapping ones. Inputs 0 to 2: scores,
+   * deltas, anchors. 3 to 6: scales (dy, dx, dh, dw). 7 to 10: regular NMS, most detections, most
+   * classes per detection, most detections per class. 11 to 13: score threshold, IoU threshold,
+   * background in labels.
    */
   ANEURALNETWORKS_DETECTION_POSTPROCESSING = 47,
   /** Level 3. a == b, broadcasting, to TENSOR_BOOL8. Inputs: a, b. */
@@ -472,9 +473,9 @@ typedef enum {
 /** How the borders of an image are padded when the pads are not given one by one. */
 typedef enum {
   /**
-   * Pads so that the output has ceil(input / stride) elements. With
-   * needed = (output - 1) * stride + (filter - 1) * dilation + 1, the total is
-   * max(0, needed - input), of which total / 2 goes to the front and the rest to the end.
+   * Pads so that the output has ceil(input / stride) elements. The windows need
+   * (output - 1) * stride + (filter - 1) * dilation + 1 elements. The total padding is
+   * max(0, needed - input). total / 2 goes to the front, the rest to the end.
    */
   ANEURALNETWORKS_PADDING_SAME = 1,
   /** No padding: only windows that lie wholly inside the image are used. */

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Checks the binary interface that the public headers describe, compiled as C99: the value of every
-// enumerator, the layout of every structure, the prototype of every function. The literals below
-// were written down from the specification, not from the headers: never "fix" one of them to make
-// this test pass. Needs no library.
+// Checks the binary interface of the public headers, compiled as C99. It checks the value of each
+// enumerator, the layout of each structure and the prototype of each function. The literals below
+// come from the specification, not from the headers. Never change one of them to make this test
+// pass. The test needs no library.
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -16,7 +16,7 @@
 #include "android/NeuralNetworksOEM.h"
 #include "android/NeuralNetworksTypes.h"
 
-// ---- Prototypes: declaring a function again with other types is a compile error. ----
+// ---- Prototypes: a second declaration with other types is a compile error. ----
 // NOLINTBEGIN(readability-redundant-declaration)
 int64_t ANeuralNetworks_getRuntimeFeatureLevel(void);
 int ANeuralNetworks_getDeviceCount(uint32_t* numDevices);
@@ -425,7 +425,7 @@ static const Value kLayout[] = {
     HALYARD_SIZE(OEMOperandCode, 4),
 };
 
-// A field of another type than specified, even of the same size, draws a compiler diagnostic here.
+// The compiler reports a field of another type than specified, even if it has the same size.
 static const uint32_t kDimensions[] = {2, 3};
 static const float kScales[] = {0.5f, 0.25f};
 

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Checks the binary interface of the built libneuralnetworks.so: it exports the functions listed in
-// public_symbols.txt, each with its symbol version, and nothing else; the headers declare the same
+// Checks the binary interface of the built libneuralnetworks.so. It exports exactly the functions
+// listed in public_symbols.txt, each with its symbol version. The headers declare the same
 // functions. abi_layout_test.c checks values and layouts.
 //
 // Compile definitions:
 //   HALYARD_LIBRARY_PATH  the library,
-//   HALYARD_INCLUDE_DIR   the directory that holds android/NeuralNetworks.h,
-//   HALYARD_SYMBOL_LIST   public_symbols.txt: one "NODE symbol" a line,
-//   HALYARD_NM            optional: the nm of binutils to use.
+//   HALYARD_INCLUDE_DIR   the directory that contains android/NeuralNetworks.h,
+//   HALYARD_SYMBOL_LIST   public_symbols.txt: one "NODE symbol" per line,
+//   HALYARD_NM            optional: the nm of binutils.
 
 #include <dlfcn.h>
 #include <gtest/gtest.h>
@@ -37,7 +37,7 @@ namespace {
 constexpr char kPublicNode[] = "LIBNEURALNETWORKS";
 constexpr char kPlatformNode[] = "LIBNEURALNETWORKS_PLATFORM";
 
-// "NODE symbol", so that differences between two sets read like lines of public_symbols.txt.
+// "NODE symbol", so that a difference between two sets has the form of lines of public_symbols.txt.
 using SymbolSet = std::set<std::string>;
 
 std::string readFile(const std::string& path) {
@@ -46,7 +46,7 @@ std::string readFile(const std::string& path) {
   return {std::istreambuf_iterator<char>(stream), std::istreambuf_iterator<char>()};
 }
 
-// The listed symbols as pairs of node and name. Reports lines that are not "NODE symbol".
+// The listed symbols as pairs of node and name. Reports lines with another form than "NODE symbol".
 std::vector<std::pair<std::string, std::string>> listedSymbols() {
   std::istringstream stream(readFile(HALYARD_SYMBOL_LIST));
   std::vector<std::pair<std::string, std::string>> symbols;
@@ -76,7 +76,7 @@ std::string shellQuoted(const std::string& text) {
   return quoted + "'";
 }
 
-// The standard output of a shell command that has to succeed.
+// The standard output of a shell command. The command must succeed.
 std::string outputOf(const std::string& command) {
   FILE* pipe = popen(command.c_str(), "r");
   if (pipe == nullptr) {
@@ -91,8 +91,8 @@ std::string outputOf(const std::string& command) {
   return output;
 }
 
-// Reads lines of `nm -D --with-symbol-versions`: "ADDRESS TYPE NAME@@NODE", "@@" standing for the
-// default version. Other versions and symbols without one come out in a form that no list has.
+// Reads lines of `nm -D --with-symbol-versions`: "ADDRESS TYPE NAME@@NODE". "@@" means the default
+// version. Symbols with another version or without one get a form that no list contains.
 SymbolSet parseNm(const std::string& output) {
   SymbolSet symbols;
   std::istringstream stream(output);
@@ -108,7 +108,7 @@ SymbolSet parseNm(const std::string& output) {
     }
     const size_t at = versioned.find('@');
     const std::string name = versioned.substr(0, at);
-    // The linker itself defines an absolute symbol for each version node.
+    // The linker defines an absolute symbol for each version node.
     if (type == "A" && (name == kPublicNode || name == kPlatformNode)) continue;
     if (type != "T") {
       symbols.insert("(type " + type + ") " + versioned);
@@ -123,8 +123,8 @@ SymbolSet parseNm(const std::string& output) {
   return symbols;
 }
 
-// C source without comments and preprocessor lines. Knows no string literals: headers have none
-// but in preprocessor lines.
+// C source without comments and preprocessor lines. It does not parse string literals, because
+// headers have them only in preprocessor lines.
 std::string stripped(const std::string& source) {
   std::string code;
   for (size_t i = 0; i < source.size();) {
@@ -148,7 +148,7 @@ std::string stripped(const std::string& source) {
   return result;
 }
 
-// The names in front of a parenthesis, each of which is a function in our headers.
+// The names before a parenthesis. In our headers each of them is a function.
 std::vector<std::string> declaredFunctions(const std::string& code) {
   const auto isWord = [](char c) {
     return std::isalnum(static_cast<unsigned char>(c)) || c == '_';
@@ -228,7 +228,8 @@ TEST(AbiTest, OtherHeadersDeclareNoFunction) {
   }
 }
 
-// The parsers themselves: a check that finds nothing must not be one that looks at nothing.
+// Tests the parsers themselves. Without this, the checks above could pass because they read
+// nothing.
 TEST(AbiTest, NmParserTellsSymbolsApart) {
   EXPECT_EQ(parseNm("0000000000000000 A LIBNEURALNETWORKS\n"
                     "0000000000000000 A LIBNEURALNETWORKS_PLATFORM@@LIBNEURALNETWORKS_PLATFORM\n"

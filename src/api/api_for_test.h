@@ -1,5 +1,5 @@
-// What tests of the C API share: GoogleTest's view of calls, and small models of client/nnapi.h.
-// Thread safety: none needed. Ownership: objects own what they hold.
+// Support for tests of the C API: GoogleTest macros for calls, and small models of client/nnapi.h.
+// Thread safety: one thread at a time. Ownership: each object owns its API object.
 #pragma once
 
 #include <gmock/gmock.h>
@@ -30,7 +30,7 @@ inline client::Model newModel() {
   return model;
 }
 
-// out = a + b, float32, not finished. Operands: 0 a, 1 b, 2 activation, 3 out.
+// out = a + b in float32, not finished. Operands: 0 is a, 1 is b, 2 the activation, 3 out.
 inline client::Model addModel(const client::Dims& a, const client::Dims& b,
                               const client::Dims& out) {
   client::Model model = newModel();
@@ -46,7 +46,7 @@ inline const ANeuralNetworksDevice* deviceNamed(const std::string& name) {
   return device;
 }
 
-// A compilation for one device, finished.
+// A finished compilation for one device.
 inline client::Compilation compileFor(ANeuralNetworksModel* model,
                                       const ANeuralNetworksDevice* device) {
   client::Compilation compilation;

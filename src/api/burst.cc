@@ -1,4 +1,4 @@
-// ANeuralNetworksBurst_*.
+// Entry points ANeuralNetworksBurst_*.
 #include "api/objects.h"
 
 using namespace halyard;  // NOLINT(google-build-using-namespace): entry points are global

@@ -70,7 +70,7 @@ TEST_F(BurstApiTest, RefusesWhatDoesNotFit) {
   const auto foreign = newBurst(other.get());
   EXPECT_NN_ERROR(execution.burstCompute(foreign.get()), ANEURALNETWORKS_BAD_DATA,
                   "different compilations");
-  // None of that has started the execution.
+  // The failed calls have not started the execution.
   EXPECT_NN_OK(execution.burstCompute(mine.get()));
   const auto incomplete = newExecution(compilation_.get());
   EXPECT_NN_ERROR(incomplete.burstCompute(mine.get()), ANEURALNETWORKS_BAD_DATA,
@@ -101,7 +101,7 @@ TEST_F(BurstApiTest, TakesOneExecutionAtATime) {
   second.join();
 }
 
-// The memory goes before the burst, and the burst before the memory.
+// Frees the memory before the burst, and the burst before the memory.
 TEST_F(BurstApiTest, MayBeFreedInAnyOrder) {
   for (const bool memoryFirst : {true, false}) {
     const int fd = ::memfd_create("test", 0);

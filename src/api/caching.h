@@ -1,6 +1,6 @@
-// What libhalyard.so offers beside NNAPI's own way of caching.
-// Thread safety: as the API's functions for compilations and devices. Ownership: descriptors are
-// the caller's.
+// The caching functions of libhalyard.so, in addition to those of NNAPI.
+// Thread safety: that of the API's functions for compilations and devices. Ownership: descriptors
+// belong to the caller.
 #pragma once
 
 #include <android/NeuralNetworksTypes.h>
@@ -9,12 +9,13 @@
 
 namespace halyard::api {
 
-// As halyard_compilationSetCachingFromFds. An API call: its error has a text.
+// Implements halyard_compilationSetCachingFromFds. It is an API call, so its error has a text.
 int setCachingFromFds(ANeuralNetworksCompilation* compilation, const int* modelCache,
                       uint32_t modelCacheCount, const int* dataCache, uint32_t dataCacheCount,
                       const uint8_t* token);
 
-// As halyard_deviceCacheFiles. UNEXPECTED_NULL, BAD_DATA for what is no device.
+// Implements halyard_deviceCacheFiles. BAD_DATA for an unknown device. The pointers must not be
+// null.
 int deviceCacheFiles(const ANeuralNetworksDevice* device, uint32_t* modelCacheCount,
                      uint32_t* dataCacheCount);
 

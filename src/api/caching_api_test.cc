@@ -1,4 +1,4 @@
-// Caching through the C API as far as it needs no driver; tests/caching_test.cc has one.
+// Tests of caching through the C API without a driver. tests/caching_test.cc uses a driver.
 #include <fcntl.h>
 #include <unistd.h>
 

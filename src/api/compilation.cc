@@ -1,4 +1,4 @@
-// ANeuralNetworksCompilation_*.
+// Entry points ANeuralNetworksCompilation_*.
 #include "api/objects.h"
 
 namespace halyard::api {
@@ -21,7 +21,7 @@ Result<std::vector<const runtime::Device*>> readDevices(const ANeuralNetworksDev
 
 namespace {
 
-// Alignment or padding of one input or output.
+// The preferred alignment or padding of one input or output.
 Status preferred(const ANeuralNetworksCompilation* compilation, uint32_t index, bool isInput,
                  bool alignment, uint32_t* result) {
   HALYARD_RETURN_IF_ERROR(compilation->impl->checkValid());

@@ -1,4 +1,4 @@
-// ANeuralNetworks_* and ANeuralNetworksDevice_*.
+// Entry points ANeuralNetworks_* and ANeuralNetworksDevice_*.
 #include <dlfcn.h>
 
 #include <filesystem>
@@ -10,14 +10,14 @@
 namespace halyard::api {
 namespace {
 
-// The installation that this library belongs to: two levels above the library's file.
+// The prefix of the installation that contains this library.
 std::string installationPrefix() {
   Dl_info info{};
   if (::dladdr(reinterpret_cast<const void*>(&installationPrefix), &info) == 0) return {};
   std::error_code error;
   const std::filesystem::path file = std::filesystem::canonical(info.dli_fname, error);
   if (error) return {};
-  // lib, lib64 or lib/x86_64-linux-gnu: the prefix is the folder above "lib*".
+  // The prefix is the folder above the folder "lib*", such as lib, lib64 or lib/x86_64-linux-gnu.
   for (std::filesystem::path folder = file.parent_path(); folder.has_relative_path();
        folder = folder.parent_path()) {
     if (folder.filename().string().starts_with("lib")) return folder.parent_path().string();
@@ -31,7 +31,8 @@ runtime::DeviceManager& deviceManager() {
   static constinit PerProcess<runtime::DeviceManager> manager;
   return manager.get([] {
     readVlogTags();
-    // Before there are drivers: their start is part of the trace.
+    // This comes before the search for devices, so that the trace contains the start of the
+    // drivers.
     startTraceOfEnvironment();
     const trace::Scope mark(trace::Layer::RUNTIME, trace::Phase::INITIALIZATION,
                             "look for devices");

@@ -1,4 +1,4 @@
-// ANeuralNetworksEvent_*.
+// Entry points ANeuralNetworksEvent_*.
 #include <fcntl.h>
 
 #include <cerrno>

@@ -1,4 +1,4 @@
-// ANeuralNetworksExecution_*.
+// Entry points ANeuralNetworksExecution_*.
 #include <optional>
 
 #include "api/objects.h"
@@ -59,7 +59,7 @@ int ANeuralNetworksExecution_create(ANeuralNetworksCompilation* compilation,
 
 void ANeuralNetworksExecution_free(ANeuralNetworksExecution* execution) {
   const trace::Scope mark(trace::Layer::RUNTIME, trace::Phase::EXECUTION, __func__);
-  // The API's rule: an execution that is being computed is not freed.
+  // The API does not allow a free during the computation of the execution.
   if (execution != nullptr && execution->madeIn.isOfThisProcess() && execution->impl.computing()) {
     logWarning("ANeuralNetworksExecution_free: the execution is being computed, and is not freed");
     return;
@@ -154,7 +154,7 @@ int ANeuralNetworksExecution_startCompute(ANeuralNetworksExecution* execution,
     HALYARD_RETURN_IF_NULL(event);
     *event = nullptr;
     HALYARD_RETURN_IF_NULL(execution);
-    // Made first: once the computation runs, nothing here may fail any more.
+    // Allocates the event first. After the start of the computation, this function must not fail.
     auto result = std::make_unique<ANeuralNetworksEvent>();
     HALYARD_ASSIGN_OR_RETURN(result->impl, execution->impl.startCompute());
     *event = result.release();

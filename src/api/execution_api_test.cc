@@ -1,4 +1,4 @@
-// Compilations, executions, events and memory through the C API, on the CPU device.
+// Tests of compilations, executions, events and memory through the C API, on the CPU device.
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -20,7 +20,7 @@ class ExecutionApi : public ::testing::Test {
     compilation_ = compileFor(model_.get(), deviceNamed(kCpuDevice));
     execution_ = newExecution(compilation_.get());
   }
-  // The values live as long as the test: the API keeps the pointer, not the bytes.
+  // The fixture keeps the values, because the API keeps a pointer to them.
   int setInput(int32_t index, std::vector<float> values,
                const ANeuralNetworksOperandType* type = nullptr) {
     inputs_.push_back(std::move(values));

@@ -1,4 +1,4 @@
-// Sync fences and executions with dependencies through the C API, on the CPU device.
+// Tests of sync fences and executions with dependencies through the C API, on the CPU device.
 #include <fcntl.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
@@ -83,7 +83,7 @@ TEST_F(FencedApi, NullsAreCheckedInOrder) {
   EXPECT_EQ(fd, -1);
   EXPECT_NN_ERROR(ANeuralNetworksEvent_createFromSyncFenceFd(3, nullptr),
                   ANEURALNETWORKS_UNEXPECTED_NULL, "event is null");
-  // None of that has started it.
+  // The failed calls have not started the execution.
   EXPECT_NN_OK(ANeuralNetworksEvent_wait(start(execution.get(), {event.get()}).get()));
 }
 
@@ -101,7 +101,7 @@ TEST_F(FencedApi, EventsOfDescriptors) {
 
   NewFence fence = createFence().value();
   const auto event = eventFrom(fence.fence.get());
-  fence.fence.reset();  // the event has its own
+  fence.fence.reset();  // the event has a duplicate
   int fd = -1;
   EXPECT_NN_OK(event.getSyncFenceFd(fd));
   const UniqueFd first(fd);
@@ -128,7 +128,7 @@ TEST_F(FencedApi, WaitsForItsDependencies) {
   const auto event = start(execution.get(), {dependency.get()});
   ASSERT_NE(event, nullptr);
   EXPECT_EQ(stateOf(event.get()), FenceState::PENDING);
-  // It is being computed until somebody waits.
+  // The execution counts as running until a thread waits for it.
   ANeuralNetworksEvent* other = nullptr;
   EXPECT_NN_ERROR(kStart(execution.get(), nullptr, 0, 0, &other), ANEURALNETWORKS_BAD_STATE,
                   "being computed");
@@ -166,7 +166,7 @@ TEST_F(FencedApi, AChainComputesInOrder) {
   fence.signaller.signal();
   EXPECT_NN_OK(ANeuralNetworksEvent_wait(events.back().get()));
   EXPECT_EQ(values.back(), (std::vector<float>{201, 402}));
-  events.clear();  // in any order, all have ended
+  events.clear();  // the order does not matter, because all have ended
 }
 
 TEST_F(FencedApi, ErrorsGoDownAChain) {
@@ -184,7 +184,7 @@ TEST_F(FencedApi, ErrorsGoDownAChain) {
   EXPECT_EQ(more, (std::vector<float>{0, 0}));
   uint32_t rank = 0;
   EXPECT_NN_ERROR(first.getOutputOperandRank(0, rank), ANEURALNETWORKS_BAD_STATE, "failed");
-  // A fence that has failed already is refused, and the execution is over.
+  // A fence in its error state is refused, and the execution ends.
   const auto third = executionOf(a_, b_, more);
   const ANeuralNetworksEvent* const list[] = {firstEvent.get()};
   ANeuralNetworksEvent* event = nullptr;
@@ -239,7 +239,7 @@ TEST_F(FencedApi, TimeoutAndDuration) {
   const auto hurried = executionOf(a_, b_, out_);
   EXPECT_NN_ERROR(ANeuralNetworksEvent_wait(start(hurried.get(), {}, 1).get()),
                   ANEURALNETWORKS_MISSED_DEADLINE_PERSISTENT, "deadline");
-  // The fence of `dependency` has to end before the event does.
+  // The fence of `dependency` must end before the event.
   never.signaller.signal();
 }
 
@@ -259,7 +259,7 @@ TEST_F(FencedApi, ReusableAndTimed) {
     }
   }
   ASSERT_NN_OK(execution.compute());
-  // Let go of without a wait: the end of the event waits.
+  // The event is freed without a wait. Its free function waits.
   (void)start(execution.get(), {});
   ASSERT_NN_OK(execution.compute());
 }

@@ -1,4 +1,4 @@
-// libhalyard.so: the functions of halyard/halyard.h, passed on to libneuralnetworks.so.
+// libhalyard.so: passes the functions of halyard/halyard.h on to libneuralnetworks.so.
 #include <android/NeuralNetworks.h>
 #include <halyard/halyard.h>
 
@@ -8,7 +8,8 @@
 
 #include "api/implementation.h"
 
-// Weak: an application may link libhalyard.so and load libneuralnetworks.so itself, or not at all.
+// The symbol is weak. An application may link libhalyard.so only, and load libneuralnetworks.so
+// itself or not at all.
 #pragma weak ANeuralNetworks_getRuntimeFeatureLevel
 
 namespace {
@@ -18,7 +19,7 @@ std::atomic<const halyard_Implementation*> gImplementation{nullptr};
 // nullptr when libneuralnetworks.so is not loaded.
 const halyard_Implementation* implementation() {
   const halyard_Implementation* found = gImplementation.load(std::memory_order_acquire);
-  // Any call into the library registers it.
+  // Each call into libneuralnetworks.so registers its table.
   if (found == nullptr && &ANeuralNetworks_getRuntimeFeatureLevel != nullptr) {
     ANeuralNetworks_getRuntimeFeatureLevel();
     found = gImplementation.load(std::memory_order_acquire);
@@ -90,7 +91,7 @@ int halyard_compilationSetCachingFromFds(ANeuralNetworksCompilation* compilation
 
 namespace {
 
-// Null when the library is not loaded, or is older than the function.
+// The function from the table. Null when the library is not loaded, or is older than the function.
 template <typename Function>
 Function newer(Function halyard_Implementation::*member, size_t offset) {
   const halyard_Implementation* found = implementation();

@@ -1,4 +1,5 @@
-// What libneuralnetworks.so hands to libhalyard.so, so that the first exports nothing but NNAPI.
+// The function table that libneuralnetworks.so gives to libhalyard.so. With it,
+// libneuralnetworks.so needs to export only NNAPI.
 // Thread safety: the functions may be called from any thread. Ownership: static storage.
 #pragma once
 
@@ -8,7 +9,8 @@
 
 extern "C" {
 
-// Grows at the end only; `size` is that of the writer.
+// New members are added only at the end. `size` is the size of the struct in the library that fills
+// it.
 struct halyard_Implementation {
   uint32_t size;
   const char* (*lastErrorText)();

@@ -1,4 +1,4 @@
-// Error texts per thread, and the table for libhalyard.so.
+// The error text of each thread, and the function table for libhalyard.so.
 #include "api/last_error.h"
 
 #include <atomic>
@@ -16,8 +16,8 @@
 namespace halyard::api {
 namespace {
 
-// Of the thread's last call. All of a call that succeeds is a look at the code: it is there without
-// a constructor, as the text is not.
+// The code of the thread's last call. A successful call writes only this code. It needs no
+// constructor, unlike the text.
 thread_local int lastCode = ANEURALNETWORKS_NO_ERROR;
 
 std::string& lastText() { return threadOwned<std::string, struct LastText>(); }

@@ -1,15 +1,16 @@
-// The last error of each thread: what halyard_lastErrorText() tells.
-// Thread safety: every thread has its own. Ownership: the text lives until the thread's next call.
+// The last error of each thread, for halyard_lastErrorText().
+// Thread safety: each thread has its own error. Ownership: the text is valid until the next call in
+// the thread.
 #pragma once
 
 #include "halyard/driver/status.h"
 
 namespace halyard::api {
 
-// Remembers the outcome of `function` for this thread and returns its result code. Also makes the
-// library known to libhalyard.so, once.
+// Stores the outcome of `function` for this thread and returns its result code. Also registers the
+// function table with libhalyard.so, once.
 int setLastError(const char* function, const Status& status);
-// Makes the library known to libhalyard.so; setLastError does so by itself.
+// Registers the function table with libhalyard.so. setLastError() calls it.
 void registerImplementation();
 
 }  // namespace halyard::api

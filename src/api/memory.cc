@@ -1,4 +1,4 @@
-// ANeuralNetworksMemory_*, but for memory from descriptors (memory_desc.cc).
+// Entry points ANeuralNetworksMemory_*, except those for memory from descriptors (memory_desc.cc).
 #include "api/objects.h"
 
 using namespace halyard;  // NOLINT(google-build-using-namespace): entry points are global

@@ -1,4 +1,4 @@
-// ANeuralNetworksMemoryDesc_* and ANeuralNetworksMemory_createFromDesc.
+// Entry points ANeuralNetworksMemoryDesc_*, and ANeuralNetworksMemory_createFromDesc.
 #include "api/objects.h"
 
 using namespace halyard;  // NOLINT(google-build-using-namespace): entry points are global

@@ -1,4 +1,4 @@
-// Memory descriptors and memory made from them, through the C API, on the CPU device.
+// Tests of memory descriptors and of memory made from them, through the C API, on the CPU device.
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -19,7 +19,7 @@ client::Memory memoryFrom(const client::MemoryDesc& desc) {
   return memory;
 }
 
-// Memory of the application's.
+// Memory that the application makes.
 struct Linear {
   explicit Linear(const std::vector<float>& values) {
     fd = ::memfd_create("test", MFD_CLOEXEC);
@@ -49,7 +49,7 @@ class MemoryDescApi : public ::testing::Test {
     ASSERT_NN_OK(model_.finish());
     compilation_ = compileFor(model_.get(), deviceNamed(kCpuDevice));
   }
-  // For input 0 and output 0.
+  // Memory with the roles of input 0 and output 0.
   client::Memory newMemory() {
     const client::MemoryDesc desc = newDesc();
     EXPECT_NN_OK(desc.addInputRole(compilation_.get(), 0, 1));
@@ -57,7 +57,7 @@ class MemoryDescApi : public ::testing::Test {
     EXPECT_NN_OK(desc.finish());
     return memoryFrom(desc);
   }
-  // out = in + {1, 1}; the code of compute, unless an argument is refused.
+  // Computes out = in + {1, 1}. Returns the code of compute, or that of a refused argument.
   int add(const ANeuralNetworksMemory* in, const ANeuralNetworksMemory* out) {
     const auto execution = newExecution(compilation_.get());
     const float ones[] = {1, 1};
@@ -139,7 +139,7 @@ TEST_F(MemoryDescApi, ComputesFromAndTo) {
   EXPECT_NN_OK(add(in.get(), out.get()));
   EXPECT_NN_OK(ANeuralNetworksMemory_copy(out.get(), target.get()));
   EXPECT_EQ(target.values(), (std::vector<float>{7, 8}));
-  // A copy that is refused leaves nothing behind.
+  // A refused copy clears the contents of the target.
   const Linear tooLong({1, 2, 3});
   EXPECT_NN_ERROR(ANeuralNetworksMemory_copy(tooLong.get(), in.get()), ANEURALNETWORKS_BAD_DATA,
                   "12 bytes");
@@ -159,7 +159,8 @@ TEST_F(MemoryDescApi, IsNotJustMemory) {
   EXPECT_NN_ERROR(model.setOperandValueFromMemory(0, memory.get(), 0, 8), kBad, "descriptor");
 }
 
-// The memory's handle, its descriptor and its compilation may go before what uses it.
+// The handle of the memory, its descriptor and its compilation may be freed before the objects that
+// use them.
 TEST_F(MemoryDescApi, FreedInAnyOrder) {
   auto in = newMemory();
   auto out = newMemory();

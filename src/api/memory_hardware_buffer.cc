@@ -1,4 +1,4 @@
-// ANeuralNetworksMemory_createFromAHardwareBuffer.
+// The entry point ANeuralNetworksMemory_createFromAHardwareBuffer.
 #include <halyard/hardware_buffer.h>
 
 #include "api/objects.h"

@@ -1,4 +1,4 @@
-// ANeuralNetworksModel_*.
+// Entry points ANeuralNetworksModel_*.
 #include "api/objects.h"
 #include "base/verbose_log.h"
 
@@ -21,7 +21,7 @@ Result<runtime::ArgumentType> readOperandType(const ANeuralNetworksOperandType* 
 
 namespace {
 
-// A count and its pointer; the API wants the pointer even for an empty list, and then calls it bad.
+// A list from a count and a pointer. BAD_DATA for an empty list.
 Result<std::span<const uint32_t>> readList(const uint32_t* list, uint32_t count, const char* what) {
   if (count == 0) return badData("the list of {} is empty", what);
   return std::span<const uint32_t>(list, count);

@@ -1,4 +1,4 @@
-// ANeuralNetworksModel_*: states, arguments, and the text of each refusal.
+// Tests of ANeuralNetworksModel_*: states, arguments, and the text of each error.
 #include <sys/mman.h>
 #include <unistd.h>
 

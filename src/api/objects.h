@@ -1,6 +1,7 @@
-// The structs behind the C API's opaque pointers, and what every entry point does around its body.
-// Thread safety: as the runtime's classes. Ownership: each struct owns its object. A child of a
-// fork gets nothing but errors for its parent's objects, and does not destroy them.
+// The structs behind the opaque pointers of the C API, and the code that all entry points share.
+// Thread safety: that of the runtime's classes.
+// Ownership: each struct owns its object. A forked child gets only errors for the objects of its
+// parent. It does not destroy them.
 #pragma once
 
 #include <android/NeuralNetworks.h>
@@ -53,9 +54,9 @@ struct ANeuralNetworksMemoryDesc {
 
 namespace halyard::api {
 
-// The devices of the process, found at the first call; a child of a fork finds its own. Lives as
-// long as the process: drivers end with their sockets, and nothing has to run at exit, when other
-// threads may still compute.
+// The devices of the process. The first call searches for them. A forked child searches again. They
+// are never destroyed, because other threads may still compute at exit. Drivers end when their
+// sockets close.
 runtime::DeviceManager& deviceManager();
 
 // An ANeuralNetworksDevice* is the address of a runtime::Device.
@@ -63,7 +64,8 @@ inline const ANeuralNetworksDevice* toApi(const runtime::Device* device) {
   return reinterpret_cast<const ANeuralNetworksDevice*>(device);
 }
 
-// Whether something is there, and of this process if it is one of the structs above.
+// Whether the pointer is not null. If it points to one of the structs above, the object must be of
+// this process.
 template <typename T>
 Status checkUsable(const T* pointer, const char* name) {
   if (pointer == nullptr) return unexpectedNull("{} is null", name);
@@ -71,28 +73,30 @@ Status checkUsable(const T* pointer, const char* name) {
   return okStatus();
 }
 
-// What the functions ANeuralNetworks*_free do. An object of a parent's stays as it is: what it
-// would end, and the threads that it would wait for, are the parent's.
+// Implements the functions ANeuralNetworks*_free. An object of a parent process is left unchanged.
+// Its threads and drivers belong to the parent.
 template <typename T>
 void freeObject(T* object) {
   if (object != nullptr && object->madeIn.isOfThisProcess()) delete object;
 }
 
-// BAD_DATA for a pointer, called `name`, that no ANeuralNetworks_getDevice of this process gave.
+// BAD_DATA for a pointer with this name that does not come from ANeuralNetworks_getDevice in this
+// process.
 inline Status noDevice(std::string_view name) {
   return badData("{} is no device of this process{}", name,
                  processGeneration() == 0 ? "" : "; after fork() devices are looked for again");
 }
 
-// Checks an ANeuralNetworksOperandType as far as its pointers go, and copies it.
+// Checks the pointers of an ANeuralNetworksOperandType and copies it.
 Result<runtime::ArgumentType> readOperandType(const ANeuralNetworksOperandType* type);
 
-// The devices of a list, checked for null entries, duplicates and strangers in the API's order.
+// The devices of a list. Checks for null entries, duplicates and unknown devices, in the order of
+// the API.
 Result<std::vector<const runtime::Device*>> readDevices(const ANeuralNetworksDevice* const* devices,
                                                         uint32_t count);
 
-// Runs the body of the entry point `function`, keeps its error text for the thread, returns the
-// code. Allocation failures become OUT_OF_MEMORY; no exception crosses into C.
+// Runs the body of the entry point `function`, stores its error text for the thread and returns its
+// code. An allocation failure becomes OUT_OF_MEMORY. No exception reaches the C caller.
 template <typename Body>
 int entryPoint(const char* function, Body&& body) {
   Status status;
@@ -106,7 +110,7 @@ int entryPoint(const char* function, Body&& body) {
   return setLastError(function, status);
 }
 
-// The same for an entry point that has a mark in traces, by NNAPI's table of marks.
+// The same for an entry point that has a mark in traces, as in NNAPI's table of marks.
 template <typename Body>
 int entryPoint(const char* function, trace::Phase phase, Body&& body) {
   const trace::Scope mark(trace::Layer::RUNTIME, phase, function);
@@ -115,6 +119,6 @@ int entryPoint(const char* function, trace::Phase phase, Body&& body) {
 
 }  // namespace halyard::api
 
-// Also if it is an object of the process that this one was forked from.
+// Returns an error also for an object of a parent process.
 #define HALYARD_RETURN_IF_NULL(pointer) \
   HALYARD_RETURN_IF_ERROR(::halyard::api::checkUsable(pointer, #pointer))

@@ -1,5 +1,6 @@
-// Which call refuses an operation: addOperation what makes a model none, the computation what only
-// computing needs. The codes are those of published conformance tests.
+// Tests of the call that refuses an invalid operation. addOperation refuses operations that make
+// the model invalid. The computation refuses values that are needed only there. Published
+// conformance tests have the same codes.
 #include <vector>
 
 #include <fmt/format.h>
@@ -12,7 +13,7 @@ namespace {
 constexpr int32_t kFloat = ANEURALNETWORKS_TENSOR_FLOAT32;
 constexpr int32_t kInts = ANEURALNETWORKS_TENSOR_INT32;
 
-// x -> relu(x), of two floats; as a model to refer to.
+// A model for references: x -> relu(x), with two floats.
 client::Model branch(int inputs, int outputs, int32_t type = kFloat,
                      std::vector<uint32_t> dims = {2}) {
   auto model = newModel();
@@ -29,7 +30,7 @@ client::Model branch(int inputs, int outputs, int32_t type = kFloat,
   return model;
 }
 
-// Two values -> whether they are equal: [1], or of another shape.
+// Two values -> whether they are equal. The result has the shape [1], or another one.
 client::Model condition(int inputs, int32_t type = ANEURALNETWORKS_TENSOR_BOOL8,
                         std::vector<uint32_t> dims = {1}) {
   auto model = newModel();
@@ -113,7 +114,7 @@ TEST(OperationCodes, WhileFitsItsModelsWhenItIsAdded) {
                   ANEURALNETWORKS_BAD_DATA, "input 0 of the body model is TENSOR_FLOAT32[3]");
 }
 
-// What the operand referred to before does not count, nor does it come into the finished model.
+// An earlier model of the operand is not checked and is not part of the finished model.
 TEST(OperationCodes, TheLastModelOfAnOperandCounts) {
   const auto wrong = branch(2, 1);
   const auto right = branch(1, 1);
@@ -138,7 +139,7 @@ TEST(OperationCodes, TheLastModelOfAnOperandCounts) {
   EXPECT_EQ(out[0], 0);
   EXPECT_EQ(out[1], 3);
 
-  // Changed afterwards, it is found by finish.
+  // finish() checks a model that is set after addOperation.
   const auto changed = newModel();
   EXPECT_NN_OK(addIf(changed.get(), right.get(), right.get(), 1, 1));
   EXPECT_NN_OK(changed.setOperandValueFromModel(2, wrong.get()));
@@ -161,7 +162,7 @@ int addPack(std::vector<std::vector<uint32_t>> inputs, std::vector<uint32_t> out
 
 TEST(OperationCodes, PackIsCheckedWhenItIsAdded) {
   EXPECT_NN_OK(addPack({{2, 3}, {2, 3}}, {2, 3, 2}, 2));
-  EXPECT_NN_OK(addPack({{}, {}}, {}, 7));  // nothing is known
+  EXPECT_NN_OK(addPack({{}, {}}, {}, 7));  // no dimension is known
   EXPECT_NN_ERROR(addPack({{2, 3}, {2}}, {2, 2, 3}, 0), ANEURALNETWORKS_BAD_DATA,
                   "input 2 has rank 1 [2]");
   EXPECT_NN_ERROR(addPack({{2, 3}, {2, 3}}, {2, 3}, 0), ANEURALNETWORKS_BAD_DATA, "has rank 2");
@@ -203,7 +204,7 @@ TEST(OperationCodes, MirrorPadKeepsTheRankWhenItIsAdded) {
   }
 }
 
-// What is accepted and fails when it is computed.
+// Builds models that are accepted and whose computation fails.
 class Refused {
  public:
   Refused() : model_(newModel()) {}
@@ -229,7 +230,7 @@ class Refused {
     return outputs_.back();
   }
 
-  // Each argument takes `bytes`.
+  // Each argument has `bytes` bytes.
   void expect(int32_t operation, std::vector<uint32_t> inputs, size_t bytes,
               const std::string& reason) {
     EXPECT_NN_OK(model_.addOperation(operation, std::move(inputs), outputs_));

@@ -1,5 +1,5 @@
-// What libhalyard.so offers for shadow verification.
-// Thread safety: as the API's functions for compilations. Ownership: none.
+// The function of libhalyard.so for shadow verification.
+// Thread safety: that of the API's functions for compilations. Ownership: none.
 #pragma once
 
 #include <android/NeuralNetworksTypes.h>
@@ -8,7 +8,7 @@
 
 namespace halyard::api {
 
-// As halyard_compilationSetShadow. An API call: its error has a text.
+// Implements halyard_compilationSetShadow. It is an API call, so its error has a text.
 int setShadow(ANeuralNetworksCompilation* compilation, uint32_t interval);
 
 }  // namespace halyard::api

@@ -1,5 +1,5 @@
-// What several threads may do with the objects of the C API at once: all that the comments on the
-// types in NeuralNetworksTypes.h allow. ThreadSanitizer runs this too.
+// Tests of concurrent use of objects of the C API. They cover all uses that the comments on the
+// types in NeuralNetworksTypes.h allow. ThreadSanitizer also runs them.
 #include <android/NeuralNetworksExtensions.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -20,7 +20,7 @@ constexpr int kRounds = 10;
 const float kA[2] = {1, 2};
 const float kB[2] = {10, 20};
 
-// Calls `work` with 0, 1, ... in as many threads.
+// Calls `work` with 0, 1, ... in kThreads threads.
 void inThreads(const std::function<void(int)>& work) {
   std::vector<std::thread> threads;
   for (int i = 0; i < kThreads; ++i) threads.emplace_back(work, i);
@@ -83,7 +83,8 @@ TEST_F(Threads, BuildModelsOfTheirOwn) {
   });
 }
 
-// A finished model, for compilations, questions, and as part of other models.
+// Several threads use a finished model for compilations, for queries, and as a part of other
+// models.
 TEST_F(Threads, ShareAFinishedModel) {
   inThreads([&](int) {
     for (int round = 0; round < kRounds; ++round) {
@@ -101,7 +102,8 @@ TEST_F(Threads, ShareAFinishedModel) {
   });
 }
 
-// A finished compilation: executions of all sorts, bursts and descriptors at once.
+// Several threads use a finished compilation for all kinds of executions, for bursts and for
+// descriptors.
 TEST_F(Threads, ShareAFinishedCompilation) {
   const auto weights = memoryOf({1, 2});
   inThreads([&](int thread) {
@@ -110,7 +112,7 @@ TEST_F(Threads, ShareAFinishedCompilation) {
     for (int round = 0; round < kRounds; ++round) {
       float out[2] = {};
       auto execution = newExecution(compilation_.get());
-      // The memory is in use by all of them.
+      // All executions use the same memory.
       ASSERT_NN_OK(execution.setInputFromMemory(0, nullptr, weights.get(), 0, 8));
       ASSERT_NN_OK(execution.setInput(1, nullptr, kB, sizeof kB));
       ASSERT_NN_OK(execution.setOutput(0, nullptr, out, sizeof out));
@@ -153,7 +155,7 @@ TEST_F(Threads, ShareAFinishedDescriptorAndCopyFromOneMemory) {
       client::Memory own;
       ASSERT_NN_OK(own.createFromDesc(desc.get()));
       ASSERT_NN_OK(ANeuralNetworksMemory_copy(source.get(), own.get()));
-      // Both are inputs, of executions that run at the same time.
+      // Both are inputs of executions that run at the same time.
       for (ANeuralNetworksMemory* const memory : {own.get(), source.get()}) {
         float out[2] = {};
         const auto execution = newExecution(compilation_.get());
@@ -167,8 +169,8 @@ TEST_F(Threads, ShareAFinishedDescriptorAndCopyFromOneMemory) {
   });
 }
 
-// Of computations of one execution at the same time exactly one proceeds, and the others leave
-// nothing behind. Its state may be asked for meanwhile.
+// Of concurrent computations of one execution, exactly one continues. The others have no effect.
+// Other threads may query the state meanwhile.
 TEST_F(Threads, RaceToComputeOneExecution) {
   for (int round = 0; round < kRounds; ++round) {
     float out[2] = {};
@@ -246,7 +248,7 @@ TEST_F(Threads, HaveErrorsOfTheirOwn) {
   });
 }
 
-// A name has one prefix in the process, whoever asks first.
+// A name has a single prefix in the process. It does not depend on which thread asks first.
 TEST_F(Threads, GetTheSamePrefixesOfExtensions) {
   constexpr int kNames = 16;
   std::vector<std::vector<int32_t>> types(kThreads, std::vector<int32_t>(kNames));

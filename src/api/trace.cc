@@ -1,4 +1,4 @@
-// A trace as a document; the application's own slices.
+// Implements traces as documents, and slices of the application.
 #include "api/trace.h"
 
 #include <fcntl.h>
@@ -26,16 +26,16 @@ namespace {
 
 using trace::TraceCollection;
 
-// Slices that the application has begun on this thread.
+// The slices that the application has begun on this thread.
 struct OwnSlices {
   static constexpr size_t kMost = 32;
   struct Slice {
-    uint64_t begin = 0;  // 0: nobody looked
+    uint64_t begin = 0;  // 0: no trace was running
     trace::Phase phase = trace::Phase::OVERALL;
     std::array<char, trace::Record::kTextBytes> text;
   };
   std::array<Slice, kMost> slices;
-  size_t depth = 0;  // may be more than there is room for
+  size_t depth = 0;  // may be larger than kMost
 };
 
 OwnSlices& ownSlices() {
@@ -67,7 +67,7 @@ int give(char** json, Make make) {
   return *json ? ANEURALNETWORKS_NO_ERROR : ANEURALNETWORKS_OUT_OF_MEMORY;
 }
 
-// Where this process's trace goes, if the environment asks for one.
+// The file for the trace of this process, if the environment requests one.
 constinit PerProcess<std::string> traceFile;
 
 Status writeFile(const std::string& path, const std::string& text) {
@@ -83,12 +83,12 @@ Status writeFile(const std::string& path, const std::string& text) {
   return okStatus();
 }
 
-// At exit. A child of a fork inherits this call with the trace that it does not have.
+// Called at exit. A forked child inherits this call, but does not have the trace.
 void writeTraceFile() {
   const std::string* const file = traceFile.find();
   if (file == nullptr) return;
   TraceCollection& collection = TraceCollection::ofProcess();
-  (void)collection.stop();  // the application may have done so
+  (void)collection.stop();  // the application may have stopped it already
   Status written;
   try {
     written = writeFile(*file, trace::traceJson(timelineOf(collection.records())));
@@ -149,7 +149,7 @@ void startTraceOfEnvironment() {
   std::string path = file;
   const size_t place = path.find("%p");
   if (place != std::string::npos) path.replace(place, 2, std::to_string(::getpid()));
-  // A child of a fork would write over its parent's.
+  // The forked child must not overwrite the file of its parent.
   if (place == std::string::npos && processGeneration() != 0) return;
   const Status started = TraceCollection::ofProcess().start(trace::Recorder::kMostCapacity / 4);
   if (!started.ok()) {
@@ -157,7 +157,7 @@ void startTraceOfEnvironment() {
     return;
   }
   traceFile.get([&] { return std::make_unique<std::string>(std::move(path)); });
-  // Once: children inherit it.
+  // Registered once, because children inherit it.
   static constinit std::atomic<bool> isRegistered = false;
   if (!isRegistered.exchange(true)) std::atexit(writeTraceFile);
 }

@@ -1,6 +1,6 @@
-// Traces as the functions of halyard/halyard.h and the environment ask for them.
-// Thread safety: any thread; traceBegin and traceEnd act on the calling one. Ownership: strings are
-// the caller's, to be released with free.
+// Traces that are requested by the functions of halyard/halyard.h or by the environment.
+// Thread safety: any thread. traceBegin and traceEnd act on the calling thread.
+// Ownership: strings belong to the caller, which releases them with free.
 #pragma once
 
 #include <android/NeuralNetworksTypes.h>
@@ -9,7 +9,7 @@
 
 namespace halyard::api {
 
-// As halyard_traceStart and so on.
+// Implement halyard_traceStart and so on.
 int traceStart(uint32_t slices);
 int traceStop();
 int traceJson(char** json);
@@ -17,7 +17,7 @@ int compilationProfile(const ANeuralNetworksCompilation* compilation, char** jso
 void traceBegin(int32_t phase, const char* text);
 void traceEnd();
 
-// HALYARD_TRACE=FILE: begins a trace that is written there when the process exits.
+// HALYARD_TRACE=FILE: starts a trace that is written to FILE when the process exits.
 void startTraceOfEnvironment();
 
 }  // namespace halyard::api

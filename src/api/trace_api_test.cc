@@ -1,4 +1,4 @@
-// Traces and profiles through the functions of halyard/halyard.h.
+// Tests of traces and profiles through the functions of halyard/halyard.h.
 #include <halyard/halyard.h>
 
 #include <atomic>
@@ -112,7 +112,7 @@ TEST_F(TraceApi, FunctionsLeaveTheMarksOfNnapisTable) {
   EXPECT_EQ(found.count("[NN_LR_PT]ANeuralNetworksModel_free"), 1u);
   EXPECT_EQ(found.count("[NN_LC_PCO]ADD #0"), 1u);
   for (const std::string& name : found) {
-    EXPECT_EQ(name.find("getDeviceCount"), std::string::npos);  // carries none
+    EXPECT_EQ(name.find("getDeviceCount"), std::string::npos);  // has no mark
   }
 }
 
@@ -155,7 +155,7 @@ TEST_F(TraceApi, TheApplicationsSlicesNest) {
   halyard_traceBegin(HALYARD_PHASE_OVERALL, "before");
   ASSERT_EQ(halyard_traceStart(0), ANEURALNETWORKS_NO_ERROR);
   halyard_traceEnd();
-  halyard_traceEnd();  // one too many
+  halyard_traceEnd();  // one more than the number of begins
   halyard_traceBegin(HALYARD_PHASE_BENCHMARK, "frames");
   halyard_traceBegin(HALYARD_PHASE_EXECUTION, nullptr);
   halyard_traceEnd();
@@ -179,7 +179,7 @@ TEST_F(TraceApi, AFullTraceSaysWhatItLacks) {
   for (int i = 0; i < 10; ++i) execute();
   ASSERT_EQ(halyard_traceStop(), ANEURALNETWORKS_NO_ERROR);
   const Json process = trace().at("otherData").at("processes")[0];
-  EXPECT_EQ(process.at("records"), 9);  // and the thread's name
+  EXPECT_EQ(process.at("records"), 9);  // and the name of the thread
   EXPECT_GT(process.at("lost"), 20);
 }
 

@@ -1,7 +1,7 @@
-// Digests of large data: SHA-256 over the SHA-256s of leaves of 16 KiB, which a few threads compute
-// at once where there are many.
-// Thread safety: pure functions; a BulkDigester is for one thread at a time. Ownership: bytes are
-// borrowed for a call.
+// Digests of large data: SHA-256 over the SHA-256s of leaves of 16 KiB. Several threads compute the
+// leaves of large data.
+// Thread safety: pure functions. A BulkDigester is for one thread at a time.
+// Ownership: a call borrows the bytes.
 #pragma once
 
 #include <span>
@@ -13,14 +13,16 @@ namespace halyard {
 
 inline constexpr size_t kDigestLeafBytes = 16 * 1024;
 
-// Up to a leaf, the SHA-256 of the bytes. Of more: the SHA-256 of the text "halyard leaves 1"
-// (Sha256::addText), the number of bytes (addNumber), and the SHA-256s of the leaves in their
-// order, of which the last may be shorter. Whoever digests this digests the number of bytes, too.
+// For at most one leaf, the SHA-256 of the bytes. For more bytes, the SHA-256 of three parts:
+// - the text "halyard leaves 1" (Sha256::addText);
+// - the number of bytes (addNumber);
+// - the SHA-256s of the leaves in their order. The last leaf may be shorter.
+// A digest over this digest must include the number of bytes, too.
 Digest bulkDigest(std::span<const uint8_t> bytes);
-// Of each of `pieces`.
+// The digest of each of `pieces`.
 std::vector<Digest> bulkDigests(std::span<const std::span<const uint8_t>> pieces);
 
-// The same of bytes that come piece by piece, on one thread.
+// Computes bulkDigest of bytes that arrive in pieces, on one thread.
 class BulkDigester {
  public:
   void add(std::span<const uint8_t> bytes);

@@ -34,7 +34,7 @@ Sha256& Sha256::addNumber(uint64_t number) {
 
 Digest Sha256::finish() {
   Digest digest;
-  // This begins anew, too.
+  // This call also resets the state.
   sha256_digest(state_.get(), digest.size(), digest.data());
   return digest;
 }

@@ -3,7 +3,6 @@
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -14,7 +13,6 @@
 
 #include "base/bulk_digest.h"
 #include "base/kept_folders.h"
-#include "base/made_once.h"
 #include "cache/cache_file.h"
 #include "cache/compile_store.h"
 #include "cache/file_access.h"
@@ -229,12 +227,6 @@ Status checkCounts(const std::vector<UniqueFd>& files, const std::vector<uint64_
   return opFailed("{} {} files were saved, there are {}", saved.size(), nameOf(kind), files.size());
 }
 
-std::chrono::nanoseconds timeOfThisThread() {
-  timespec now{};
-  (void)::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
-  return std::chrono::seconds(now.tv_sec) + std::chrono::nanoseconds(now.tv_nsec);
-}
-
 }  // namespace
 
 CompileCache::CompileCache(Identity identity, const CompileCacheLimits& limits,
@@ -355,29 +347,6 @@ Result<CompileCache::Loaded> CompileCache::loadInPlace(const CacheFiles& files,
     }
   }
   return content;
-}
-
-std::chrono::nanoseconds CompileCache::expectedLoad(uint64_t bytes) {
-  using std::chrono::nanoseconds;
-  // The time of the calls, the files and the store, for any size.
-  constexpr std::chrono::microseconds kFixed{300};
-  // The runtime digests the constants. The driver reads the files and digests them. Reading into
-  // fresh memory takes as long as digesting.
-  constexpr double kPasses = 3;
-  const double nanosecondsPerByte = madeOnce([] {
-    const std::vector<uint8_t> sample(size_t{1} << 20);
-    nanoseconds best = nanoseconds::max();
-    for (int i = 0; i < 3; ++i) {
-      // The time is the thread's processor time. A machine that is busy now must not affect all
-      // later decisions of the process.
-      const nanoseconds start = timeOfThisThread();
-      (void)bulkDigest(sample);
-      best = std::min(best, timeOfThisThread() - start);
-    }
-    return static_cast<double>(best.count()) / static_cast<double>(sample.size());
-  });
-  return kFixed + nanoseconds(static_cast<int64_t>(static_cast<double>(bytes) * kPasses *
-                                                   nanosecondsPerByte));
 }
 
 Status CompileCache::forget(const Token& token, uint32_t clientUid) {

@@ -1,4 +1,4 @@
-// The folder of an application's compilations.
+// The folder for the cached compilations of an application.
 // Thread safety: any thread. Ownership: none.
 #pragma once
 
@@ -8,8 +8,9 @@
 
 namespace halyard::client {
 
-// Makes the folder with its parents, mode 0700, unless it is there. OP_FAILED with its name, also
-// when it belongs to another user, or others may write to it.
+// Makes the folder and its parents, with mode 0700, unless they exist. OP_FAILED with the name of
+// the folder when this fails. OP_FAILED also when the folder belongs to another user, or when other
+// users may write to it.
 Status makeCacheFolder(const std::string& folder);
 
 }  // namespace halyard::client

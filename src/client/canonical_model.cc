@@ -1,4 +1,4 @@
-// A canonical model, call by call, through the C API.
+// Builds a canonical model through the C API.
 #include "client/canonical_model.h"
 
 #include "client/status.h"
@@ -6,7 +6,7 @@
 namespace halyard::client {
 namespace {
 
-// The subgraphs that `subgraph` refers to. BAD_DATA for an index that is none.
+// The subgraphs that `subgraph` refers to. BAD_DATA for an invalid index.
 Result<std::vector<uint32_t>> referencesOf(const halyard::Model& model, const Subgraph& subgraph) {
   std::vector<uint32_t> references;
   for (const Operand& operand : subgraph.operands) {
@@ -20,12 +20,12 @@ Result<std::vector<uint32_t>> referencesOf(const halyard::Model& model, const Su
   return references;
 }
 
-// The referenced subgraphs in an order in which each comes after those it refers to.
+// An order of the referenced subgraphs in which each one comes after those that it refers to.
 Result<std::vector<uint32_t>> buildOrder(const halyard::Model& model) {
   enum class State : uint8_t { NEW, OPEN, DONE };
   std::vector<State> states(model.referenced.size(), State::NEW);
   std::vector<uint32_t> order;
-  // A stack of its own: a file says how deep it goes.
+  // An explicit stack instead of recursion, because a model file determines the depth.
   for (uint32_t root = 0; root < model.referenced.size(); ++root) {
     std::vector<uint32_t> stack{root};
     while (!stack.empty()) {
@@ -165,7 +165,7 @@ Status CanonicalModel::setConstant(const Model& to, const Operand& operand, uint
         return badData("bytes {} to {} of {} bytes of constants", location.offset,
                        uint64_t{location.offset} + location.length, model_->operandValues.size());
       }
-      // The API keeps the pointer of a longer value; this object keeps the model.
+      // The API keeps a pointer to a long value. This object keeps the model, which has the bytes.
       return toStatus(to.setOperandValue(apiIndex, model_->operandValues.data() + location.offset,
                                          location.length));
     case Lifetime::CONSTANT_REFERENCE:

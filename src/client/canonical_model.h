@@ -1,7 +1,7 @@
-// CanonicalModel: a canonical model as the public C API holds it, as an application builds it.
-// Thread safety: `create` and free functions from any thread; one thread at a time uses an object,
-// but for what the API allows with its handles.
-// Ownership: shares the model and owns every API object that it makes.
+// CanonicalModel: builds a canonical model through the public C API, as an application does.
+// Thread safety: `create` and free functions may be called from any thread. One thread at a time
+// may use an object. The handles of the API have the thread safety of the API.
+// Ownership: shares the model and owns all API objects that it makes.
 #pragma once
 
 #include <cstdint>
@@ -15,36 +15,40 @@
 
 namespace halyard::client {
 
-// The operand's type with other dimensions, which are borrowed.
+// The type of the operand with other dimensions, which are borrowed.
 ANeuralNetworksOperandType operandType(const Operand& operand, const Shape& dimensions);
 
-// Shared memory as the API takes it. BAD_DATA for kinds without a descriptor that can be mapped.
+// Shared memory as an API object. BAD_DATA for kinds without a descriptor that can be mapped.
 Result<Memory> memoryOf(const SharedMemory& memory);
 
-// The dimensions that the API knows of an output after a computation, also one that failed with
-// OUTPUT_INSUFFICIENT_SIZE. `sufficient`, unless null, receives whether this output's buffer was.
+// The dimensions of an output that the API reports after a computation. The computation may have
+// failed with OUTPUT_INSUFFICIENT_SIZE. `sufficient`, unless null, receives whether the buffer of
+// this output was large enough.
 Result<Shape> outputDimensions(const Execution& execution, size_t output,
                                bool* sufficient = nullptr);
 
 class CanonicalModel {
  public:
-  // Builds and finishes the API's models, one for each subgraph: operands in the same order, so
-  // that indices agree; constants in operandValues are referred to in place; each pool becomes one
-  // memory. BAD_DATA for what this class does not pass on (extensions, pools without a file
-  // descriptor that can be mapped), for constants outside their pool and for subgraphs that refer
-  // to themselves; otherwise the API's errors.
+  // Builds and finishes an API model for each subgraph. The operands have the same order, so their
+  // indices agree. Constants in operandValues are referred to in place. Each pool becomes one
+  // memory.
+  // BAD_DATA for:
+  // - extensions, and pools without a file descriptor that can be mapped
+  // - constants outside their pool
+  // - subgraphs that refer to themselves
+  // Other errors are those of the API.
   static Result<std::unique_ptr<CanonicalModel>> create(
       std::shared_ptr<const halyard::Model> model);
 
   const halyard::Model& model() const { return *model_; }
 
-  // For one device, by model.main.operations: whether it can run each operation.
+  // Whether the device can run each operation, in the order of model.main.operations.
   Result<std::vector<bool>> supportedOperations(const ANeuralNetworksDevice* device) const;
 
-  // Compiles for exactly one device, or with nullptr for whichever the runtime chooses. The model
-  // must outlive what it gives.
+  // Compiles for one device, or, with nullptr, for the devices that the runtime chooses. This
+  // object must outlive the result.
   Result<Compilation> compile(const ANeuralNetworksDevice* device) const;
-  // A compilation that is still to be finished, for these devices; with none, for all.
+  // An unfinished compilation for these devices, or for all devices if the list is empty.
   Result<Compilation> createCompilation(
       std::span<const ANeuralNetworksDevice* const> devices) const;
 
@@ -57,10 +61,10 @@ class CanonicalModel {
   Status addOperand(const Model& to, const Operand& operand, uint32_t index) const;
   Status setConstant(const Model& to, const Operand& operand, uint32_t index) const;
 
-  // In the order of the API's rule of lifetimes: what is declared later is freed first.
+  // In the order that the lifetime rule of the API needs: a later member is freed first.
   const std::shared_ptr<const halyard::Model> model_;
   std::vector<Memory> memories_;
-  std::vector<Model> referenced_;  // as in the model
+  std::vector<Model> referenced_;  // indexed as in the model
   Model main_;
 };
 

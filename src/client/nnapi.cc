@@ -1,4 +1,4 @@
-// Each method calls the C function of its name.
+// Each method calls the C function of the same name.
 #include "client/nnapi.h"
 
 #include <memory>
@@ -6,7 +6,7 @@
 namespace halyard::client {
 namespace {
 
-// What a function of `create` gives through its last argument, for the owner.
+// Stores the object that a `create` function returns through its last argument in the owner.
 template <typename Owner, typename Call>
 CallResult make(Owner& owner, const char* name, Call call) {
   decltype(owner.get()) made = nullptr;
@@ -34,7 +34,7 @@ const uint32_t* dataOf(const Indexes& indexes) {
 
 }  // namespace
 
-// One call of `function` that gives an object to this owner.
+// Calls `function`, which returns an object, and stores the object in this owner.
 #define HALYARD_MAKE(function, ...) \
   make(*this, #function, [&](auto** made) { return function(__VA_ARGS__, made); })
 

@@ -1,19 +1,20 @@
-// The C++ wrapper of the C API: owners of its objects, whose methods are its functions.
+// C++ wrapper of the C API: owners of the objects of the API. Their methods are the functions of
+// the API.
 //
 // The rule of names: method `f` of class `X` is one call of ANeuralNetworksX_f, with the same
 // arguments in the same order. Spans and vectors take the place of pairs of a count and a pointer.
-// References take the place of the pointers through which a call gives its result.
+// A reference takes the place of a pointer through which a call returns a result.
 //
 // The rule of errors: a method returns a CallResult and never throws. A CallResult converts to the
-// call's ResultCode, so a test compares it with the code that it expects. A caller that reports
-// errors takes the text, which names the call. client/status.h makes a Status of it.
+// ResultCode of the call, so a test compares it with the expected code. A caller that reports
+// errors uses the text, which names the call. client/status.h makes a Status of a CallResult.
 //
-// The header includes the public C headers and the standard library, and nothing else.
+// The header includes only the public C headers and the standard library.
 //
-// Thread safety: that of the C API's object, for all methods but `create...`, `reset` and
-// assignment, which one thread at a time calls.
-// Ownership: an object frees what it holds and can be moved. An empty object passes a null pointer
-// to the C API. Arguments are the C API's own pointers, which the methods borrow.
+// Thread safety: that of the object of the C API. One thread at a time may call `create...`,
+// `reset` and assignment.
+// Ownership: an object frees the API object that it holds. It can be moved. An empty object passes
+// a null pointer to the C API. Arguments are pointers of the C API, which the methods borrow.
 #pragma once
 
 #include <android/NeuralNetworks.h>
@@ -30,13 +31,13 @@
 
 namespace halyard::client {
 
-// "BAD_DATA"; "code 77" for a number that is no ResultCode.
+// For example "BAD_DATA", or "code 77" for a number that is no ResultCode.
 std::string codeName(int code);
 
-// What one call has returned.
+// The result of one call.
 class [[nodiscard]] CallResult {
  public:
-  // A call leaves the text of its failure (halyard_lastErrorText) or only its code.
+  // Whether the call sets the text of its failure (halyard_lastErrorText) or returns only a code.
   enum class Text : uint8_t { LEFT_BY_CALL, NONE };
   CallResult(int code, const char* call, Text text = Text::LEFT_BY_CALL)
       : code_(code), call_(call), text_(text) {}
@@ -46,8 +47,9 @@ class [[nodiscard]] CallResult {
   bool ok() const { return code_ == ANEURALNETWORKS_NO_ERROR; }
   // The name of the C function.
   const char* call() const { return call_; }
-  // The reason of a failure. It names the function: the runtime's own text, else
-  // "ANeuralNetworksModel_finish: BAD_STATE". To be read before the thread's next call.
+  // The reason of a failure, with the name of the function. It is the text of the runtime, if the
+  // call has one. Otherwise it has the form "ANeuralNetworksModel_finish: BAD_STATE". Read it
+  // before the next call in this thread.
   std::string text() const;
 
  private:
@@ -56,7 +58,7 @@ class [[nodiscard]] CallResult {
   Text text_;
 };
 
-// An object of the C API and its end.
+// Owns an object of the C API and frees it.
 template <typename T, void (*kFree)(T*)>
 class Owned {
  public:
@@ -72,12 +74,12 @@ class Owned {
   T* get() const { return object_; }
   explicit operator bool() const { return object_ != nullptr; }
   bool operator==(std::nullptr_t) const { return object_ == nullptr; }
-  // Frees the object and holds another, or none.
+  // Frees the object and takes another one, or stays empty.
   void reset(T* object = nullptr) {
     T* const old = std::exchange(object_, object);
     if (old != nullptr) kFree(old);
   }
-  // Gives the object away.
+  // Gives up the ownership of the object.
   T* release() { return std::exchange(object_, nullptr); }
 
  private:
@@ -87,7 +89,7 @@ class Owned {
 using Dims = std::vector<uint32_t>;
 using Indexes = std::vector<uint32_t>;
 
-// An ANeuralNetworksOperandType with the dimensions that it points to.
+// An ANeuralNetworksOperandType that owns its dimensions.
 class OperandDescription {
  public:
   explicit OperandDescription(int32_t type, Dims dims = {}, float scale = 0, int32_t zeroPoint = 0)
@@ -103,17 +105,17 @@ class OperandDescription {
   const ANeuralNetworksOperandType type_;
 };
 
-// A device of the process. It lives as long as the process.
+// A device of the process. It exists as long as the process.
 struct Device {
   const ANeuralNetworksDevice* handle = nullptr;
   std::string name;
 };
-// All devices, in the runtime's order (its own CPU device is the last).
+// Lists all devices in the order of the runtime. The CPU device of the runtime is the last one.
 CallResult listDevices(std::vector<Device>& devices);
-// nullptr: `devices` has no device of that name.
+// nullptr if `devices` has no device with that name.
 const ANeuralNetworksDevice* deviceNamed(std::span<const Device> devices, std::string_view name);
 
-// Methods of Model whose C form takes arrays, for a model that another object owns.
+// The methods of Model whose C functions take arrays, for a model that another object owns.
 CallResult addOperand(ANeuralNetworksModel* model, int32_t type, const Dims& dims = {},
                       float scale = 0, int32_t zeroPoint = 0);
 CallResult addOperation(ANeuralNetworksModel* model, int32_t type, const Indexes& inputs,
@@ -168,7 +170,8 @@ class Model : public Owned<ANeuralNetworksModel, ANeuralNetworksModel_free> {
   }
   CallResult relaxComputationFloat32toFloat16(bool allow) const;
   CallResult finish() const;
-  // For a model with `operations` operations, which is how many answers there are.
+  // `operations` must be the number of operations in the model. `supported` receives one answer for
+  // each.
   CallResult getSupportedOperationsForDevices(std::span<const ANeuralNetworksDevice* const> devices,
                                               size_t operations,
                                               std::vector<bool>& supported) const;
@@ -185,7 +188,7 @@ class Compilation : public Owned<ANeuralNetworksCompilation, ANeuralNetworksComp
   CallResult setPriority(int32_t priority) const;
   CallResult setTimeout(uint64_t nanoseconds) const;
   CallResult finish() const;
-  // halyard_compilationReport and halyard_compilationProfile, which leave no text of a failure.
+  // halyard_compilationReport and halyard_compilationProfile. They do not set a text of a failure.
   CallResult report(std::string& json) const;
   CallResult profile(std::string& json) const;
 };
@@ -229,14 +232,14 @@ class Execution : public Owned<ANeuralNetworksExecution, ANeuralNetworksExecutio
   CallResult startComputeWithDependencies(std::span<const ANeuralNetworksEvent* const> dependencies,
                                           uint64_t nanoseconds, Event& event) const;
   CallResult getOutputOperandRank(int32_t index, uint32_t& rank) const;
-  // Two calls: the rank, and the dimensions of an output that has some. The result is that of the
-  // first that does not return NO_ERROR; OUTPUT_INSUFFICIENT_SIZE comes with dimensions.
+  // Makes two calls: for the rank, and for the dimensions if the rank is not 0. Returns the first
+  // result that is not NO_ERROR. OUTPUT_INSUFFICIENT_SIZE also sets `dimensions`.
   CallResult getOutputOperandDimensions(int32_t index, Dims& dimensions) const;
   CallResult getDuration(int32_t code, uint64_t& nanoseconds) const;
 };
 
 }  // namespace halyard::client
 
-// One call of a C function that has no method: HALYARD_CALL(ANeuralNetworks_getDeviceCount,
+// Calls a C function that has no method, for example HALYARD_CALL(ANeuralNetworks_getDeviceCount,
 // &count).
 #define HALYARD_CALL(function, ...) ::halyard::client::CallResult(function(__VA_ARGS__), #function)

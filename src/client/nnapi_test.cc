@@ -1,4 +1,4 @@
-// Tests of the wrapper on the runtime's own CPU device.
+// Tests of the wrapper on the CPU device of the runtime.
 #include "client/nnapi.h"
 
 #include <gmock/gmock.h>
@@ -70,7 +70,7 @@ TEST_F(Wrapper, ResultsHaveTheCodeTheCallAndTheText) {
 }
 
 TEST_F(Wrapper, ACallWithoutATextIsNamedWithItsCode) {
-  (void)Model().finish().code();  // leaves a text that belongs to another call
+  (void)Model().finish().code();  // sets a text of another call
   std::string text = "old";
   const CallResult report = Compilation().report(text);
   EXPECT_EQ(report.text(), "halyard_compilationReport: UNEXPECTED_NULL");

@@ -1,4 +1,4 @@
-// One compilation and its executions.
+// Implements Session: one compilation and its executions.
 #include "client/session.h"
 
 #include <algorithm>
@@ -10,7 +10,7 @@ namespace {
 
 constexpr size_t kFirstCapacity = size_t{64} << 10;
 constexpr size_t kMaxCapacity = size_t{1} << 30;
-// From kFirstCapacity to kMaxCapacity by doubling takes 14; a correct runtime needs 2.
+// Doubling from kFirstCapacity to kMaxCapacity takes 14 attempts. A correct runtime needs 2.
 constexpr int kMaxAttempts = 20;
 
 }  // namespace

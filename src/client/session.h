@@ -1,6 +1,6 @@
 // Session: runs a canonical model through the public C API, as an application does.
-// Thread safety: none; one thread at a time uses a session. Sessions are independent.
-// Ownership: a session shares the model and owns every API object that it makes.
+// Thread safety: one thread at a time may use a session. Sessions are independent.
+// Ownership: a session shares the model and owns all API objects that it makes.
 #pragma once
 
 #include <array>
@@ -19,7 +19,7 @@
 
 namespace halyard::client {
 
-// Where a compilation is kept: a folder, and the name of the model there.
+// The place of a cached compilation: a folder, and the token of the model there.
 struct Caching {
   std::string folder;
   std::array<uint8_t, ANEURALNETWORKS_BYTE_SIZE_OF_CACHE_TOKEN> token = {};
@@ -28,11 +28,11 @@ struct Caching {
 // One input of an execution. The bytes are borrowed until execute returns.
 struct Input {
   std::span<const uint8_t> bytes;
-  Shape dimensions;      // empty: as the model says, which must then be fully known
-  bool omitted = false;  // the execution goes without this input
+  Shape dimensions;      // empty: those of the model, which must then be fully known
+  bool omitted = false;  // the execution gets no value for this input
 };
 
-// One result: its real dimensions (empty for a scalar) and exactly their bytes.
+// One result: its real dimensions (empty for a scalar) and exactly its bytes.
 struct Output {
   Shape dimensions;
   std::vector<uint8_t> bytes;
@@ -40,8 +40,8 @@ struct Output {
 
 struct Computation {
   std::vector<Output> outputs;
-  std::chrono::nanoseconds duration{};  // of the last compute call alone
-  int attempts = 1;  // more than 1 when buffers for outputs of unknown size had to grow
+  std::chrono::nanoseconds duration{};  // of the last compute call only
+  int attempts = 1;                     // more than 1 if output buffers of unknown size had to grow
 };
 
 class Session {
@@ -49,34 +49,38 @@ class Session {
   // Builds the model as CanonicalModel does.
   static Result<std::unique_ptr<Session>> create(std::shared_ptr<const halyard::Model> model);
 
-  // For one device, by model.main.operations: whether it can run each operation.
+  // Whether the device can run each operation, in the order of model.main.operations.
   Result<std::vector<bool>> supportedOperations(const ANeuralNetworksDevice* device) const;
 
-  // Where the next compilation is kept: ANeuralNetworksCompilation_setCaching.
+  // Sets the cache of the next compilation: ANeuralNetworksCompilation_setCaching.
   void setCaching(Caching caching) { caching_ = std::move(caching); }
-  // What the next compilation is for: ANeuralNetworksCompilation_setPreference.
+  // Sets the preference of the next compilation: ANeuralNetworksCompilation_setPreference.
   void setPreference(int32_t preference) { preference_ = preference; }
-  // Compiles for exactly one device, or with nullptr for whichever the runtime chooses. Once.
+  // Compiles for one device, or, with nullptr, for the devices that the runtime chooses. It may be
+  // called once.
   Status compile(const ANeuralNetworksDevice* device);
-  // Compiles for some devices, or with none for whichever the runtime chooses. Once.
+  // Compiles for these devices, or, with an empty list, for those that the runtime chooses. It may
+  // be called once.
   Status compileFor(std::span<const ANeuralNetworksDevice* const> devices);
   const halyard::Model& model() const { return model_->model(); }
-  // nullptr before a compilation was begun.
+  // nullptr before the start of a compilation.
   ANeuralNetworksCompilation* compilation() const { return compilation_.get(); }
 
-  // The report of the compilation, which may have failed: see halyard_compilationReport. BAD_STATE
-  // when nothing has been compiled.
+  // The report of the compilation, also of a failed one: see halyard_compilationReport. BAD_STATE
+  // before the start of a compilation.
   Result<std::string> report() const;
-  // What the compilation has taken in the trace: see halyard_compilationProfile. The same error.
+  // The times of the compilation in the trace: see halyard_compilationProfile. The errors are those
+  // of report().
   Result<std::string> profile() const;
 
-  // Runs the compiled model once; `inputs` in the order of model.main.inputIndexes. Outputs whose
-  // size the model leaves open start with a buffer of 64 KiB, and the execution is repeated with a
-  // larger one as long as the API answers OUTPUT_INSUFFICIENT_SIZE (up to 1 GiB an output).
+  // Runs the compiled model once. `inputs` are in the order of model.main.inputIndexes.
+  // An output of unknown size starts with a buffer of 64 KiB. While the API returns
+  // OUTPUT_INSUFFICIENT_SIZE, the execution is repeated with larger buffers, up to 1 GiB for each
+  // output.
   Result<Computation> execute(std::span<const Input> inputs) const;
 
  private:
-  // The buffer of one output and what is known of its size.
+  // The buffer of one output, and whether its size is known.
   struct OutputBuffer {
     bool exact = false;  // the model fixes the size
     std::vector<uint8_t> bytes;

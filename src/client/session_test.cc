@@ -1,4 +1,4 @@
-// Tests of models passed through the public C API, on the runtime's own CPU device.
+// Tests of models that pass through the public C API, on the CPU device of the runtime.
 #include "client/session.h"
 
 #include <gmock/gmock.h>
@@ -24,7 +24,7 @@ Operand operandOf(OperandType type, Shape dims, Lifetime lifetime) {
   return operand;
 }
 
-// output = input + constant, of floats [1, width]; `output` may leave dimensions open.
+// output = input + constant, with floats [1, width]. `output` may have unknown dimensions.
 Model addModel(uint32_t width, Shape output) {
   Model model;
   const std::vector<float> constant(width, 10.0f);
@@ -96,7 +96,7 @@ TEST(Session, RunsOneCompilationTwice) {
 }
 
 TEST(Session, GrowsOutputsOfUnknownSize) {
-  constexpr uint32_t kWidth = 40000;  // 160 kB, more than the first buffer
+  constexpr uint32_t kWidth = 40000;  // in elements; 160 kB, more than the first buffer
   for (const Shape& output : {Shape{0, 0}, Shape{}}) {
     const auto result = run(addModel(kWidth, output), std::vector<float>(kWidth, 1.0f));
     ASSERT_TRUE(result.ok()) << result.status().toString();
@@ -141,7 +141,7 @@ TEST(Session, PassesConstantsOfPools) {
 }
 
 TEST(Session, PassesPerChannelScales) {
-  // A 1x1 convolution of 2 input channels, all 1, into 2 output channels.
+  // A 1x1 convolution of 2 input channels with the value 1 into 2 output channels.
   Model model;
   const int8_t filter[] = {1, 2, 3, 4};
   const int32_t bias[] = {0, 0};
@@ -173,7 +173,7 @@ TEST(Session, PassesPerChannelScales) {
   const Input argument{bytes, {}, false};
   const auto result = (*session)->execute({&argument, 1});
   ASSERT_TRUE(result.ok()) << result.status().toString();
-  // (1 + 2) * 1 and (3 + 4) * 2 in quanta of 0.5.
+  // (1 + 2) * 1 and (3 + 4) * 2, in quanta of 0.5.
   EXPECT_THAT(result->outputs[0].bytes, ElementsAre(6, 28));
 }
 
@@ -189,7 +189,7 @@ TEST(Session, TellsWhatTheRuntimeSaid) {
   EXPECT_THAT(operation.message(), HasSubstr("operation #0 ADD"));
 }
 
-// out = condition ? x + 10 : x + 10, by two references to one subgraph.
+// out = condition ? x + 10 : x + 10, with two references to one subgraph.
 Model branchModel() {
   Model model = addModel(3, {1, 3});
   model.referenced = {model.main};
@@ -214,19 +214,19 @@ TEST(Session, RefusesReferencesThatLeadNowhere) {
   Model outside = branchModel();
   outside.main.operands[2].location.offset = 1;
   EXPECT_THAT(run(outside, {}).status().message(), HasSubstr("referenced subgraph #1 of 1"));
-  // 0 and 1 refer to each other.
+  // Subgraphs 0 and 1 refer to each other.
   Model cyclic = branchModel();
   cyclic.referenced = {cyclic.main, cyclic.main};
   cyclic.referenced[0].operands[2].location.offset = 1;
   EXPECT_THAT(run(cyclic, {}).status().message(), HasSubstr("refers to itself"));
-  // As deep as it is long.
+  // Each subgraph refers to the next one.
   Model deep = branchModel();
   deep.referenced.assign(100'000, deep.main);
   for (uint32_t i = 0; i < deep.referenced.size(); ++i) {
     deep.referenced[i].operands[2].location.offset = (i + 1) % 100'000;
   }
   EXPECT_THAT(run(deep, {}).status().message(), HasSubstr("refers to itself"));
-  // Errors inside a subgraph say so.
+  // An error inside a subgraph names the subgraph.
   Model inner = branchModel();
   inner.referenced[0].operations[0].inputs = {0, 1};
   EXPECT_THAT(run(inner, {}).status().message(), testing::StartsWith("referenced subgraph #0: "));

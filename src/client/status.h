@@ -1,4 +1,4 @@
-// Calls of the C API as Status and Result, for code that reports errors.
+// Converts results of the C API to Status and Result, for code that reports errors.
 // Thread safety: any thread. Ownership: results own their text.
 #pragma once
 
@@ -10,18 +10,19 @@
 
 namespace halyard::client {
 
-// The call's code and text; OK for NO_ERROR. To be called before the thread's next NNAPI call.
+// The code and the text of the call; OK for NO_ERROR. Call it before the next NNAPI call in this
+// thread.
 Status toStatus(const CallResult& result);
 
-// All devices, in the runtime's order (its own CPU device is the last).
+// All devices in the order of the runtime. The CPU device of the runtime is the last one.
 Result<std::vector<Device>> allDevices();
 
-// The process that the device's driver runs in; 0 while it is not running.
+// The process that runs the driver of the device; 0 while the driver does not run.
 Result<int64_t> driverProcessId(const ANeuralNetworksDevice* device);
 
 }  // namespace halyard::client
 
-// Returns the Status of a failed call. What follows the call is context, as for
+// Returns the Status of a failed call. The arguments after the call are context, as for
 // HALYARD_RETURN_IF_ERROR.
 #define HALYARD_RETURN_IF_FAILED(call, ...) \
   HALYARD_RETURN_IF_ERROR(::halyard::client::toStatus(call) __VA_OPT__(, ) __VA_ARGS__)

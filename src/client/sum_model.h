@@ -1,4 +1,4 @@
-// The smallest model of checks and tests: out = a + b.
+// The smallest model for checks and tests: out = a + b.
 // Thread safety: pure functions. Ownership: the caller owns the model.
 #pragma once
 

@@ -1,5 +1,6 @@
-// What came of a run of conformance cases: as text, JSON and JUnit XML.
-// Thread safety: pure functions. Ownership: results own their data.
+// Reports of a run of conformance cases, as text, JSON and JUnit XML.
+// Thread safety: pure functions.
+// Ownership: results own their data.
 #pragma once
 
 #include <map>

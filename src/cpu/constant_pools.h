@@ -11,8 +11,8 @@
 
 namespace halyard::cpu {
 
-// The constants that are in memory when a model's plan has been made: all, with those that are made
-// of others (ExecutionPlan::folded), or only the small ones.
+// The constants that are in memory when a model's plan is complete. ALL includes constants computed
+// from others (ExecutionPlan::folded). LARGE_LATER leaves large constants for later.
 enum class ConstantReading { ALL, LARGE_LATER };
 
 // A constant whose bytes are zeros in a pool's copy, until base/private_copy.h's readIntoCopy
@@ -27,10 +27,10 @@ struct ConstantPools {
   std::vector<LaterConstant> later;
 };
 
-// Of files that could become shorter, which would end a process that reads their mapping, it is
-// private memory with a copy of the constants and of nothing else; with LARGE_LATER, without large
-// ones of the main subgraph whose values say nothing of shapes. UNMAPPABLE when a pool may not be
-// read, or is too short.
+// Maps the pools of a model's constants. A file that can become shorter is not mapped, because a
+// read behind its end would end the process. The constants are copied to private memory then. With
+// LARGE_LATER the copy leaves out large constants of the main subgraph that determine no shapes.
+// UNMAPPABLE when a pool may not be read, or is too short.
 Result<ConstantPools> mapConstantPools(const Model& model,
                                        ConstantReading reading = ConstantReading::ALL);
 

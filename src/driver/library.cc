@@ -1,5 +1,5 @@
-// libhalyard_driver: what names driverMain, so that the linker takes it, with all that it needs,
-// into the library.
+// libhalyard_driver: a reference to driverMain. It makes the linker take driverMain, and all code
+// that it needs, into the library.
 #include "halyard/driver/driver_main.h"
 
 namespace halyard::hal {

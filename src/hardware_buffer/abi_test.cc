@@ -1,5 +1,6 @@
-// Checks what the built libandroid.so exports: the functions of public_symbols.txt, each with its
-// version, and nothing else; the headers declare the same. layout_test.c checks values and layouts.
+// Checks the exports of the built libandroid.so: exactly the functions of public_symbols.txt, each
+// with its version. The headers declare the same functions. layout_test.c checks values and
+// layouts.
 #include <dlfcn.h>
 #include <gtest/gtest.h>
 
@@ -41,7 +42,7 @@ TEST(LibandroidAbi, ExportsTheListAndNothingElse) {
     std::istringstream words(line);
     std::string address, type, name;
     ASSERT_TRUE(words >> address >> type >> name) << line;
-    if (type == "A") continue;  // the linker's own symbol for a node
+    if (type == "A") continue;  // the symbol that the linker defines for a node
     const size_t at = name.find("@@");
     exported.insert(type == "T" && at != std::string::npos
                         ? name.substr(at + 2) + " " + name.substr(0, at)

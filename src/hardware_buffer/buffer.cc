@@ -32,7 +32,7 @@ Result<uint8_t*> AHardwareBuffer::lock(bool writes) {
   }
   if (mapping_.size() == 0) {
     const auto size = static_cast<size_t>(layout_.size);
-    // What is not for writing may be memory that cannot be written.
+    // Memory of a buffer without CPU write usage may not be writable.
     const bool writable = (description_.usage & AHARDWAREBUFFER_USAGE_CPU_WRITE_MASK) != 0;
     void* const base = ::mmap(nullptr, size, PROT_READ | (writable ? PROT_WRITE : 0), MAP_SHARED,
                               memory_.fd.get(), 0);

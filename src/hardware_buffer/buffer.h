@@ -1,5 +1,6 @@
-// struct AHardwareBuffer: what the C API's opaque pointer points to.
-// Thread safety: as the C API says. Ownership: counted; deletes itself with the last reference.
+// struct AHardwareBuffer: the object behind the opaque pointer of the C API.
+// Thread safety: that of the C API. Ownership: reference-counted. The object deletes itself with
+// the last reference.
 #pragma once
 
 #include <android/hardware_buffer.h>
@@ -14,7 +15,7 @@
 
 struct AHardwareBuffer final {
  public:
-  // `memory` holds what `layout` says. OUT_OF_MEMORY.
+  // Makes a buffer with the layout `layout` in `memory`. Errors: OUT_OF_MEMORY, OP_FAILED.
   static halyard::Result<AHardwareBuffer*> make(const halyard::HardwareBufferDescription& asked,
                                                 const halyard::HardwareBufferLayout& layout,
                                                 halyard::hardware_buffer::Memory memory);
@@ -26,16 +27,17 @@ struct AHardwareBuffer final {
     if (references_.fetch_sub(1, std::memory_order_acq_rel) == 1) delete this;
   }
 
-  // The stride filled in.
+  // The description with the stride.
   const halyard::HardwareBufferDescription& description() const { return description_; }
   const halyard::HardwareBufferLayout& layout() const { return layout_; }
   const halyard::hardware_buffer::Memory& memory() const { return memory_; }
   uint64_t id() const { return id_; }
 
-  // The address of the first byte. BAD_STATE while somebody else holds a lock of another kind, and
-  // in a child of a fork for its parent's buffer; unlock likewise.
+  // Returns the address of the first byte. BAD_STATE while a lock excludes this one, because at
+  // least one of both is for writing. BAD_STATE also in a forked child for a buffer of its parent;
+  // this also applies to unlock.
   halyard::Result<uint8_t*> lock(bool writes);
-  // BAD_DATA when nobody holds a lock.
+  // BAD_DATA when the buffer is not locked.
   halyard::Status unlock();
 
  private:
@@ -52,15 +54,16 @@ struct AHardwareBuffer final {
   const uint64_t id_;
   const halyard::ProcessStamp madeIn_;
 
-  std::mutex mutex_;          // for what follows
-  halyard::Mapping mapping_;  // from the first lock on
+  std::mutex mutex_;          // for the members below
+  halyard::Mapping mapping_;  // made by the first lock
   unsigned readers_ = 0;
-  bool written_ = false;  // by the one writer
+  bool written_ = false;  // locked by the only writer
 };
 
 namespace halyard::hardware_buffer {
 
-// 0, or the negative errno value for the status, whose text is logged as `function`'s.
+// Returns 0, or the negative errno value for the status. Logs the text of an error as one of
+// `function`.
 int toErrno(const char* function, const Status& status);
 
 }  // namespace halyard::hardware_buffer

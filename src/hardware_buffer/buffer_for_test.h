@@ -1,5 +1,5 @@
-// Hardware buffers in tests: a handle, and shorthand.
-// Thread safety: none needed. Ownership: a handle has a reference.
+// Support for tests of hardware buffers: a handle, and helper functions.
+// Thread safety: one thread at a time. Ownership: a handle has a reference.
 #pragma once
 
 #include <android/hardware_buffer.h>

@@ -1,4 +1,4 @@
-// AHardwareBuffer_*, but for the passing over sockets.
+// AHardwareBuffer_*, except the functions for sockets.
 #include <android/hardware_buffer.h>
 #include <halyard/hardware_buffer.h>
 #include <poll.h>
@@ -62,7 +62,7 @@ Status checkRect(const HardwareBufferDescription& buffer, const ARect* rect) {
   return okStatus();
 }
 
-// Everything that the three lock functions share. The fence is taken over.
+// The common code of the three lock functions. It takes the ownership of the fence.
 Result<uint8_t*> lock(AHardwareBuffer* buffer, uint64_t usage, int fence, const ARect* rect) {
   const UniqueFd owned(fence);
   HALYARD_RETURN_IF_ERROR(checkNotNull(buffer, "buffer"));

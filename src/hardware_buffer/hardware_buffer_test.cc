@@ -61,7 +61,7 @@ TEST(HardwareBuffer, AllocationAndSupportAgree) {
   bad[2].usage = AHARDWAREBUFFER_USAGE_PROTECTED_CONTENT;
   bad[3].rfu0 = 1;
   bad[4].rfu1 = 1;
-  bad[5].format = AHARDWAREBUFFER_FORMAT_BLOB;  // height 8
+  bad[5].format = AHARDWAREBUFFER_FORMAT_BLOB;  // which requires height 1; here it is 8
   for (const AHardwareBuffer_Desc& desc : bad) {
     EXPECT_EQ(AHardwareBuffer_isSupported(&desc), 0);
     AHardwareBuffer* buffer = reinterpret_cast<AHardwareBuffer*>(&good);
@@ -163,7 +163,7 @@ TEST(HardwareBuffer, InfoAndPlanes) {
             0);
   EXPECT_EQ(bytesPerPixel, 4);
   EXPECT_EQ(bytesPerStride, 192);
-  std::memset(address, 0xff, 5 * 192);  // to the last byte
+  std::memset(address, 0xff, 5 * 192);  // up to the last byte
   unlockBuffer(image);
   AHardwareBuffer_Planes planes{};
   ASSERT_EQ(AHardwareBuffer_lockPlanes(image.get(), kRead, -1, nullptr, &planes), 0);
@@ -211,14 +211,14 @@ TEST(HardwareBuffer, LockWaitsForItsFenceAndClosesIt) {
   ::close(signal);
   unlockBuffer(buffer);
 
-  // Refused: the fence is closed all the same.
+  // A refused lock still closes the fence.
   const int unused = ::eventfd(0, EFD_CLOEXEC);
   EXPECT_EQ(AHardwareBuffer_lock(buffer.get(), 0, unused, nullptr, &address), -EINVAL);
   EXPECT_EQ(::fcntl(unused, F_GETFD), -1);
   const int another = ::eventfd(0, EFD_CLOEXEC);
   EXPECT_EQ(AHardwareBuffer_lock(buffer.get(), kRead, another, nullptr, nullptr), -EINVAL);
   EXPECT_EQ(::fcntl(another, F_GETFD), -1);
-  // A fence that ends without a signal: the writing end of the pipe goes.
+  // The fence ends without a signal, because the write end of the pipe is closed.
   int pipe[2];
   ASSERT_EQ(::pipe2(pipe, O_CLOEXEC), 0);
   ::close(pipe[1]);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Checks the binary interface of hardware_buffer.h, rect.h and sharedmem.h, compiled as C99: the
-// value of every enumerator, the layout of every structure, the prototype of every function. The
-// literals were written down from the interface's description, not from the headers: never "fix"
-// one of them to make this test pass. Needs no library.
+// Checks the binary interface of hardware_buffer.h, rect.h and sharedmem.h, compiled as C99. It
+// checks the value of each enumerator, the layout of each structure and the prototype of each
+// function. The literals come from the description of the interface, not from the headers. Never
+// change one of them to make this test pass. The test needs no library.
 
 #include <stddef.h>
 #include <stdint.h>
@@ -14,7 +14,7 @@
 #include "android/sharedmem.h"
 #include "halyard/hardware_buffer.h"
 
-// ---- Prototypes: declaring a function again with other types is a compile error. ----
+// ---- Prototypes: a second declaration with other types is a compile error. ----
 // NOLINTBEGIN(readability-redundant-declaration)
 int AHardwareBuffer_allocate(const AHardwareBuffer_Desc* desc, AHardwareBuffer** outBuffer);
 void AHardwareBuffer_acquire(AHardwareBuffer* buffer);

@@ -16,9 +16,10 @@ using halyard::UniqueFd;
 
 namespace {
 
-constexpr size_t kLongestName = 249;  // what memfd_create takes
+constexpr size_t kLongestName = 249;  // the limit of memfd_create
 
-// What the descriptor is of, if it is memory such as ASharedMemory_create makes.
+// The facts about the file, if it is memory of the kind that ASharedMemory_create makes. BAD_DATA
+// otherwise.
 Result<FileFacts> sharedMemoryFacts(int fd) {
   HALYARD_ASSIGN_OR_RETURN(const FileFacts facts, halyard::examineFile(fd));
   if (facts.isDmaBuf || !facts.cannotShrink) return halyard::badData("not shared memory");

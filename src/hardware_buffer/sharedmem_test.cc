@@ -69,7 +69,7 @@ TEST(SharedMemoryApi, SetProtOnlyTakesAway) {
   EXPECT_EQ(errno, EINVAL);
   EXPECT_EQ(mapOf(other.get(), PROT_READ | PROT_WRITE), MAP_FAILED);
   EXPECT_EQ(::pwrite(other.get(), "x", 1, 0), -1);
-  // In another process, through a descriptor of its own.
+  // Another process opens a descriptor of its own.
   const pid_t child = ::fork();
   if (child == 0) {
     const std::string path = "/proc/self/fd/" + std::to_string(fd.get());
@@ -79,7 +79,7 @@ TEST(SharedMemoryApi, SetProtOnlyTakesAway) {
   int status = -1;
   ASSERT_EQ(::waitpid(child, &status, 0), child);
   EXPECT_EQ(status, 0);
-  // What was mapped before stays writable.
+  // The earlier mapping stays writable.
   before[0] = 'y';
   const auto* const reader = static_cast<const char*>(mapOf(fd.get(), PROT_READ));
   ASSERT_NE(reader, MAP_FAILED);

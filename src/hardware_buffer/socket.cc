@@ -1,4 +1,5 @@
-// Hardware buffers through Unix domain sockets: one message of fixed size with one descriptor.
+// Sends and receives hardware buffers through Unix domain sockets. A buffer is one message of fixed
+// size with one descriptor.
 #include <android/hardware_buffer.h>
 #include <sys/socket.h>
 
@@ -13,7 +14,7 @@ using hardware_buffer::toErrno;
 
 namespace {
 
-// What is sent; both ends are on one machine.
+// The message. Both ends are on the same machine.
 struct Message {
   static constexpr uint64_t kMagic = 0x3146554257484c48;  // "HLHWBUF1"
 
@@ -28,16 +29,16 @@ struct Message {
 };
 static_assert(sizeof(Message) == 40, "no padding, which would leak memory of the sender");
 
-constexpr size_t kMostDescriptors = 4;  // room for one; more than one is a mistake that is noticed
+constexpr size_t kMostDescriptors = 4;  // more than one, so that extra descriptors are detected
 
-// Closes what it has, unless it is released: whatever a peer sends, nothing must be left open.
+// Owns all received descriptors, so that a peer cannot leave descriptors open in this process.
 struct Received {
   Message message;
   std::array<UniqueFd, kMostDescriptors> fds;
   size_t count = 0;
 };
 
-// The negative errno of recvmsg, or 0.
+// Returns the negative errno of recvmsg, or 0. `wrong` receives the error of an invalid message.
 int receive(int socketFd, Received* received, Status* wrong) {
   alignas(cmsghdr) char control[CMSG_SPACE(kMostDescriptors * sizeof(int))];
   iovec data{&received->message, sizeof(Message)};

@@ -1,4 +1,4 @@
-// Tests of hardware buffers that pass through sockets, from good peers and bad ones.
+// Tests of hardware buffers that pass through sockets, from correct and incorrect peers.
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
@@ -31,7 +31,7 @@ class HardwareBufferSocket : public ::testing::TestWithParam<int> {
     buffer->reset(received);
     return result;
   }
-  // The peer sends these bytes with these descriptors.
+  // Makes the peer send these bytes with these descriptors.
   void send(const std::vector<uint8_t>& bytes, const std::vector<int>& fds) {
     std::vector<char> control(CMSG_SPACE(fds.size() * sizeof(int)));
     iovec data{const_cast<uint8_t*>(bytes.data()), bytes.size()};
@@ -49,7 +49,7 @@ class HardwareBufferSocket : public ::testing::TestWithParam<int> {
     }
     ASSERT_EQ(::sendmsg(peer_.get(), &header, MSG_NOSIGNAL), static_cast<ssize_t>(bytes.size()));
   }
-  // What a good sender sends, to be spoilt.
+  // The message of a correct sender, for later changes.
   std::vector<uint8_t> messageOf(const Buffer& buffer) {
     EXPECT_EQ(AHardwareBuffer_sendHandleToUnixSocket(buffer.get(), peer_.get()), 0);
     std::vector<uint8_t> bytes(1000);
@@ -127,15 +127,15 @@ TEST_P(HardwareBufferSocket, RefusesWhatIsNoBuffer) {
   buffer.reset();
   refused(good, {});
   refused(good, {fd, fd});
-  refused(good, std::vector<int>(50, fd));  // more than there is room for
+  refused(good, std::vector<int>(50, fd));  // more than the receiver accepts
   refused({good.begin(), good.end() - 1}, {fd});
   refused({1}, {fd});
   refused({1}, {});
   refused(good, {null.get()});
   refused(good, {mine_.get()});
   refused(good, {unsealed.get()});
-  // Every byte matters, but for those of a usage that is as good: each changed one is refused, or
-  // gives a buffer that fits its memory.
+  // Changes each byte in turn. The receiver must refuse the message or return a buffer that fits
+  // its memory. A changed usage may also be valid.
   for (size_t i = 0; i < good.size(); ++i) {
     std::vector<uint8_t> bad = good;
     bad[i] ^= 0x81;

@@ -22,7 +22,7 @@ uint64_t wholePages(uint64_t size) {
   return (size + page - 1) / page * page;
 }
 
-// Invalid when there is no such heap or it has no memory left: another storage may.
+// Invalid when the heap does not exist or has no memory. The caller then tries another storage.
 UniqueFd allocateFromHeap(uint64_t size, const char* path) {
   const UniqueFd heap(::open(path, O_RDONLY | O_CLOEXEC));
   if (!heap.valid()) return UniqueFd();
@@ -49,7 +49,7 @@ Result<UniqueFd> makeMemfd(uint64_t size, int seals) {
 UniqueFd allocateFromUdmabuf(uint64_t size, const char* path) {
   const UniqueFd device(::open(path, O_RDWR | O_CLOEXEC));
   if (!device.valid()) return UniqueFd();
-  // The kernel asks for exactly this seal, and for whole pages.
+  // The kernel requires exactly this seal, and whole pages.
   const Result<UniqueFd> backing = makeMemfd(wholePages(size), F_SEAL_SHRINK);
   if (!backing.ok()) return UniqueFd();
   udmabuf_create create{};
@@ -104,7 +104,8 @@ Result<Memory> adoptMemory(UniqueFd fd, uint64_t size, bool writable) {
 Result<uint64_t> memoryId(const Memory& memory) {
   struct stat st {};
   if (::fstat(memory.fd.get(), &st) != 0) return errnoStatus(ResultCode::OP_FAILED, errno, "fstat");
-  // Memfds and dma-bufs have inodes of their own kernel file systems: numbers may coincide.
+  // Memfds and dma-bufs have inodes in different file systems of the kernel, so their inode numbers
+  // may be equal.
   constexpr uint64_t kDmaBuf = uint64_t{1} << 63;
   return memory.storage == Storage::MEMFD ? st.st_ino & ~kDmaBuf : st.st_ino | kDmaBuf;
 }

@@ -1,5 +1,5 @@
-// Memory for hardware buffers: where it comes from, and what of another process's is good enough.
-// Thread safety: pure functions. Ownership: descriptors belong to who gets them.
+// The memory of hardware buffers: allocates it, and checks memory from another process.
+// Thread safety: pure functions. Ownership: the caller owns the returned descriptors.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@ enum class Storage : uint8_t {
   DMA_HEAP,  // a dma-buf of the system heap
   UDMABUF,   // a dma-buf over a sealed memfd
   MEMFD,     // a sealed memfd
-  DMA_BUF,   // somebody else's dma-buf
+  DMA_BUF,   // a dma-buf of another allocator
 };
 const char* storageName(Storage storage);
 
@@ -22,20 +22,21 @@ struct Memory {
   Storage storage = Storage::MEMFD;
 };
 
-// Where the kernel's allocators are; tests have others.
+// The paths of the kernel's allocators. Tests use other paths.
 struct Allocators {
   const char* dmaHeap = "/dev/dma_heap/system";
   const char* udmabuf = "/dev/udmabuf";
 };
 
-// `size` > 0 zeroed bytes of the first storage that can be had. OUT_OF_MEMORY.
+// Allocates `size` > 0 zeroed bytes from the first available storage. Error: OUT_OF_MEMORY.
 Result<Memory> allocateMemory(uint64_t size, const Allocators& allocators = {});
 
-// Takes memory from a peer who says that it holds `size` bytes. BAD_DATA unless it is a dma-buf or
-// a memfd that cannot shrink, has the size, and is open for reading and, if `writable`, writing.
+// Takes memory from a peer that states a size of `size` bytes. BAD_DATA unless it is a dma-buf, or
+// a memfd that cannot shrink. It must have at least this size. It must be open for reading and, if
+// `writable`, be writable.
 Result<Memory> adoptMemory(UniqueFd fd, uint64_t size, bool writable);
 
-// A number that no other living memory has; the same in all processes.
+// A number that is unique among all existing memories of all processes.
 Result<uint64_t> memoryId(const Memory& memory);
 
 }  // namespace halyard::hardware_buffer

@@ -1,4 +1,4 @@
-// Tests of where the memory of hardware buffers comes from.
+// Tests of the allocation of memory for hardware buffers.
 #include "hardware_buffer/storage.h"
 
 #include <fcntl.h>
@@ -33,7 +33,7 @@ TEST(HardwareBufferStorage, WithoutAllocatorsItIsASealedMemfd) {
 }
 
 TEST(HardwareBufferStorage, AllocatorsThatRefuseAreDoneWithout) {
-  // Files that can be opened and know none of the calls.
+  // These files can be opened, but do not support the calls.
   const Memory memory = allocateMemory(1000, {"/dev/null", "/dev/null"}).value();
   EXPECT_EQ(memory.storage, Storage::MEMFD);
 }
@@ -43,7 +43,7 @@ TEST(HardwareBufferStorage, WhatTheMachineHasIsUsed) {
   const bool heap = ::access("/dev/dma_heap/system", R_OK) == 0;
   const bool udmabuf = ::access("/dev/udmabuf", R_OK | W_OK) == 0;
   EXPECT_EQ(memory.storage, heap ? Storage::DMA_HEAP : udmabuf ? Storage::UDMABUF : Storage::MEMFD);
-  // Whatever it is, another process would take it, and can map it.
+  // Another process accepts each kind of memory and can map it.
   const uint64_t id = memoryId(memory).value();
   const Memory adopted = adoptMemory(memory.fd.duplicate(), 1000, true).value();
   EXPECT_EQ(adopted.storage == Storage::MEMFD, memory.storage == Storage::MEMFD);

@@ -1,5 +1,5 @@
-// How often a model's best classes are right.
-// Thread safety: none; one measurement at a time. Ownership: results own their data.
+// Measures how often the classes with the best scores are right.
+// Thread safety: one measurement at a time. Ownership: results own their data.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -11,10 +11,11 @@
 
 namespace halyard::measure {
 
-// {"data", "images", "top_1", "top_5"} for the pictures of options.data, or of Fashion-MNIST where
-// it is installed and the model is for it; null otherwise, and for models that do not take one
-// picture and give scores. Pictures become inputs as `halyard run` makes them. BAD_DATA when a
-// given data set cannot be used with the model.
+// Returns {"data", "images", "top_1", "top_5"}. The pictures are those of options.data, or of
+// Fashion-MNIST if it is installed and the model fits it.
+// Null without pictures, and for a model that is not a classifier with one picture as its input.
+// Pictures become inputs in the same way as in `halyard run`.
+// BAD_DATA when options.data cannot be used with the model.
 Result<nlohmann::json> measureAccuracy(const import::ImportedModel& imported,
                                        const client::Session& session, const BenchOptions& options);
 

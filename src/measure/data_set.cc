@@ -18,7 +18,7 @@ constexpr size_t kMostFiles = 1'000'000;
 constexpr uint32_t kImagesMagic = 0x803;
 constexpr uint32_t kLabelsMagic = 0x801;
 
-// A file's bytes, unpacked if it is packed.
+// The bytes of a file. A gzip file is unpacked.
 Result<std::vector<uint8_t>> readMaybePacked(const std::string& path) {
   gzFile file = ::gzopen(path.c_str(), "rb");
   if (file == nullptr) return badData("{}: cannot be read", path);
@@ -40,7 +40,7 @@ uint32_t bigEndian(std::span<const uint8_t> bytes, size_t at) {
          bytes[at + 3];
 }
 
-// The path, with .gz if it is only there so; empty when it is not there.
+// The path, or the path with .gz if only that file exists. Empty if neither exists.
 std::string existing(const std::string& path) {
   std::error_code error;
   if (fs::exists(path, error)) return path;
@@ -64,7 +64,7 @@ std::optional<size_t> classNamed(const std::string& name, const Labels& labels) 
   return number;
 }
 
-// "t_shirt_top" for "T-shirt/top".
+// The label in the form of a file name, for example "t_shirt_top" for "T-shirt/top".
 std::string plainName(std::string_view label) {
   std::string name;
   for (const char c : label) {
@@ -74,7 +74,7 @@ std::string plainName(std::string_view label) {
   return name;
 }
 
-// Of a picture called ..._LABEL; of two labels that fit, the longer one.
+// The class of a picture with the name ..._LABEL. If two labels fit, the longer one counts.
 std::optional<size_t> classInName(const std::string& stem, const Labels& labels) {
   const std::string name = "_" + plainName(stem);
   std::optional<size_t> found;
@@ -88,7 +88,7 @@ std::optional<size_t> classInName(const std::string& stem, const Labels& labels)
   return found;
 }
 
-// The pictures of a folder, sorted.
+// The paths of the pictures in a folder, sorted.
 Result<std::vector<std::string>> picturesIn(const std::string& folder) {
   std::error_code error;
   std::vector<std::string> files;

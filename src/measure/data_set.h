@@ -1,5 +1,6 @@
-// Pictures with known classes, to see how often a model is right.
-// Thread safety: pure functions; a DataSet is used by one thread. Ownership: owns what is read.
+// DataSet: pictures with known classes, for measurements of accuracy.
+// Thread safety: pure functions. One thread at a time may use a DataSet. Ownership: owns the data
+// that it has read.
 #pragma once
 
 #include <cstdint>
@@ -15,24 +16,28 @@
 
 namespace halyard::measure {
 
-// Where Debian's package dataset-fashion-mnist puts it.
+// The folder of Debian's package dataset-fashion-mnist.
 inline constexpr const char* kFashionMnistFolder = "/usr/share/datasets/fashion-mnist";
 
 class DataSet {
  public:
-  // A folder with t10k-images-idx3-ubyte and t10k-labels-idx1-ubyte, perhaps with .gz (MNIST and
-  // what has its form: grey pictures); or a folder with a folder of pictures (BMP, PNG, JPEG) for
-  // each class, named by the class's label, or its number where no label is that; or a folder of
-  // pictures that are named ..._LABEL, in small letters and with _ for all others, such as
-  // 19_t_shirt_top.png, or else are of no known class. BAD_DATA with the place for anything else.
+  // Reads a folder of one of these forms:
+  // - The form of MNIST: the grey pictures t10k-images-idx3-ubyte and the labels
+  //   t10k-labels-idx1-ubyte, each perhaps with .gz.
+  // - A folder of pictures (BMP, PNG, JPEG) for each class. Its name is the label of the class. If
+  //   no label has this name, it is the number of the class.
+  // - Pictures with names of the form ..._LABEL. The label has small letters, and _ for all
+  //   characters that are neither letters nor digits, as in 19_t_shirt_top.png. A picture without a
+  //   label in its name has no known class.
+  // BAD_DATA with the place of the error for other contents.
   static Result<std::unique_ptr<DataSet>> open(const std::string& folder, const Labels& labels);
 
-  // "fashion-mnist", of the folder.
+  // The name of the folder, such as "fashion-mnist".
   const std::string& name() const { return name_; }
   size_t size() const { return classes_.size(); }
-  // Whether pictures have one channel only, whatever is asked for.
+  // Whether the pictures have a single channel. image() then copies it to each requested channel.
   bool isGrey() const { return !pixels_.empty(); }
-  size_t classCount() const;  // one more than the highest class; 0 when none is known
+  size_t classCount() const;  // one more than the highest known class; 0: no class is known
   std::optional<size_t> classOf(size_t i) const { return classes_[i]; }
   Result<media::Image> image(size_t i, uint32_t channels) const;
 
@@ -45,7 +50,8 @@ class DataSet {
 
   std::string name_;
   std::vector<std::optional<size_t>> classes_;
-  std::vector<std::string> files_;  // of pictures; empty for the form of MNIST, which has
+  // Of the pictures; empty for the form of MNIST, which uses the members below.
+  std::vector<std::string> files_;
   uint32_t width_ = 0;
   uint32_t height_ = 0;
   std::vector<uint8_t> pixels_;

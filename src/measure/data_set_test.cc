@@ -43,7 +43,7 @@ const std::vector<uint8_t> kTwoLabels = {0, 0, 8, 1, 0, 0, 0, 2, 7, 5};
 
 TEST_F(DataSetTest, FilesOfMnistsForm) {
   write("t10k-images-idx3-ubyte", kTwoPictures);
-  // Packed, as Debian has them.
+  // Compressed, as in the package of Debian.
   gzFile packed = ::gzopen((folder_ + "/t10k-labels-idx1-ubyte.gz").c_str(), "wb");
   ::gzwrite(packed, kTwoLabels.data(), static_cast<unsigned>(kTwoLabels.size()));
   ::gzclose(packed);
@@ -75,7 +75,7 @@ TEST_F(DataSetTest, DamagedFilesOfMnistsForm) {
   pictures[0] = 1;
   write("t10k-images-idx3-ubyte", pictures);
   EXPECT_THAT(errorOf(), HasSubstr("no file of pictures"));
-  // A product that does not fit 64 bits by far.
+  // The product of the sizes does not fit in 64 bits.
   write("t10k-images-idx3-ubyte",
         {0, 0, 8, 3, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255});
   EXPECT_THAT(errorOf(), HasSubstr("says 4294967295 pictures"));

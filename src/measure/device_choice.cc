@@ -1,4 +1,4 @@
-// The rule that turns what a user typed into a device.
+// Finds the device that a user names.
 #include "measure/device_choice.h"
 
 #include <algorithm>
@@ -17,7 +17,8 @@ std::optional<size_t> indexOf(std::span<const std::string> names, std::string_vi
 
 Result<size_t> chooseDevice(std::span<const std::string> names, std::string_view wanted) {
   if (const auto index = indexOf(names, wanted)) return *index;
-  // Before the runtime's own "nnapi-reference", whose name ends like that of "halyard-reference".
+  // This comes before the CPU device "nnapi-reference", because "halyard-reference" has the same
+  // ending.
   if (const auto index = indexOf(names, fmt::format("halyard-{}", wanted))) return *index;
   if (wanted == "cpu") {
     if (const auto index = indexOf(names, "nnapi-reference")) return *index;

@@ -1,4 +1,4 @@
-// Which device a user means.
+// Finds the device that a user names.
 // Thread safety: pure functions. Ownership: none.
 #pragma once
 
@@ -11,13 +11,13 @@
 
 namespace halyard::measure {
 
-// The rule in words, for --help.
+// The text of the rule for --help.
 inline constexpr std::string_view kDeviceRule =
     "a device's name; else the end of the name halyard-D; else cpu for nnapi-reference, the\n"
     "runtime's own CPU device; else the end, after a '-', of one name only (see halyard devices)";
 
 // The index in `names` of the device that `wanted` names by the rule above. BAD_DATA with the list
-// of names when there is none or more than one.
+// of names when no device fits, or more than one.
 Result<size_t> chooseDevice(std::span<const std::string> names, std::string_view wanted);
 
 }  // namespace halyard::measure

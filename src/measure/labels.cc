@@ -1,4 +1,4 @@
-// Label files, and ranking of scores.
+// Reads label files and ranks scores.
 #include "measure/labels.h"
 
 #include <algorithm>
@@ -75,7 +75,7 @@ std::string Labels::nameOf(size_t classIndex) const {
 std::vector<ScoredClass> topClasses(std::span<const float> scores, size_t count) {
   std::vector<size_t> order(scores.size());
   std::iota(order.begin(), order.end(), size_t{0});
-  // NaN compares as the lowest: the order must stay strict and weak.
+  // NaN counts as the lowest value, because the comparison must be a strict weak order.
   const auto key = [&](size_t i) { return std::isnan(scores[i]) ? -HUGE_VALF : scores[i]; };
   const auto better = [&](size_t a, size_t b) {
     const float left = key(a);

@@ -1,4 +1,4 @@
-// Labels: names of a model's classes; and the classes with the highest scores.
+// Labels: the names of the classes of a model. Also finds the classes with the highest scores.
 // Thread safety: pure functions and values. Ownership: owns its texts.
 #pragma once
 
@@ -15,8 +15,8 @@ namespace halyard::measure {
 class Labels {
  public:
   Labels() = default;
-  // One label a line, in the order of the classes; blanks at the ends of lines and empty lines at
-  // the end of the file do not count.
+  // One label per line, in the order of the classes. Blanks at the ends of lines and empty lines at
+  // the end of the file are ignored.
   static Labels parse(std::string_view text);
   // BAD_DATA when the file cannot be read, is too large (1 MiB) or has no label.
   static Result<Labels> load(const std::string& path);
@@ -24,13 +24,14 @@ class Labels {
   bool empty() const { return names_.empty(); }
   size_t size() const { return names_.size(); }
 
-  // Fits the labels to a model with `classCount` classes. Label files of ImageNet and COCO exist
-  // with and without a first line "background"; when there is one and exactly one label too many,
-  // the labels are shifted. Returns what a person should know: the shift, or that the numbers do
-  // not agree; empty when there is nothing to say.
+  // Fits the labels to a model with `classCount` classes. Some label files of ImageNet and COCO
+  // begin with a line "background". With such a line and exactly one label too many, the labels are
+  // shifted by one.
+  // Returns a text for the user: the shift, or that the numbers of labels and classes differ. Empty
+  // if there is nothing to report.
   std::string alignTo(size_t classCount);
 
-  // The label of a class, or "class 17" without one.
+  // The label of a class, or for example "class 17" if it has no label.
   std::string nameOf(size_t classIndex) const;
 
  private:
@@ -42,7 +43,7 @@ struct ScoredClass {
   size_t index;
   float score;
 };
-// The `count` classes with the highest scores, best first; of equal scores the lower index comes
+// The `count` classes with the highest scores, best first. Of equal scores, the lower index comes
 // first. NaN scores come last.
 std::vector<ScoredClass> topClasses(std::span<const float> scores, size_t count);
 

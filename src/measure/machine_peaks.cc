@@ -42,8 +42,8 @@ unsigned usableProcessors() {
   return static_cast<unsigned>(std::max(1, CPU_COUNT(&set)));
 }
 
-// How much all threads together do in a nanosecond, the best of some tries. `make` gives each
-// thread what it calls, `amount` is what a call does.
+// The amount that all threads together do in a nanosecond; the best of several tries. `make`
+// returns the function that a thread calls. `amount` is the amount of one call.
 double rateOf(unsigned threads, double amount, const std::function<std::function<void()>()>& make) {
   std::vector<double> rates(kTries);
   for (double& rate : rates) {

@@ -16,7 +16,7 @@ TEST(MachinePeaks, EveryPeakIsFound) {
   EXPECT_GT(peaks.memoryBytesPerNs, 0);
 }
 
-// A better instruction set is never measured with the loop of a worse one.
+// The loop of a better instruction set is at least as fast.
 TEST(MachinePeaks, EveryInstructionSetHasItsLoop) {
   RegisterLoop floats = floatLoop(ops::SimdLevel::BASELINE);
   RegisterLoop bytes = byteLoop(ops::SimdLevel::BASELINE);

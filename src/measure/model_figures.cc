@@ -40,7 +40,7 @@ Clock::time_point after(double seconds) {
          std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(seconds));
 }
 
-// Bytes of a process's peak, as the kernel counts them; 0 where it cannot be read.
+// The peak memory of a process in bytes, as the kernel counts it. 0 if it cannot be read.
 double peakMemory(int64_t pid) {
   std::ifstream status(fmt::format("/proc/{}/status", pid));
   for (std::string line; std::getline(status, line);) {
@@ -49,7 +49,7 @@ double peakMemory(int64_t pid) {
   return 0;
 }
 
-// A folder that goes with its owner.
+// A folder that its owner deletes.
 class TemporaryFolder {
  public:
   TemporaryFolder() {
@@ -105,7 +105,7 @@ class Measurement {
         client::Session::create(std::shared_ptr<const Model>(imported_, &imported_->model)));
     if (!cacheFolder.empty()) {
       HALYARD_RETURN_IF_ERROR(client::makeCacheFolder(cacheFolder));
-      // No other model is ever kept there.
+      // The folder is used for this model only, so the token may be zero.
       session->setCaching({cacheFolder, {}});
     }
     if (options_.preference) session->setPreference(*options_.preference);
@@ -144,7 +144,7 @@ class Measurement {
     return okStatus();
   }
 
-  // As many threads as processors, each with an execution of its own.
+  // One thread per processor, each with an execution of its own.
   Status measureThroughput() {
     const unsigned threads = std::max(1u, peaks_.processors);
     std::vector<std::unique_ptr<RepeatedRun>> runs;
@@ -187,7 +187,8 @@ class Measurement {
     return okStatus();
   }
 
-  // Cold: with an empty cache (or none); warm: from what cold has left there.
+  // Cold: with an empty cache, or without a cache. Warm: with the files that the cold load has
+  // written.
   Status measureLoading() {
     std::vector<double> cold;
     std::vector<double> coldFirst;
@@ -224,7 +225,7 @@ class Measurement {
 
   Status measureOperations() {
     const int code = halyard_traceStart(0);
-    // HALYARD_TRACE has one already: no reason to fail.
+    // The trace may already run because of HALYARD_TRACE. That is not an error.
     if (code != ANEURALNETWORKS_NO_ERROR) return okStatus();
     auto profile = tracedProfile();
     (void)halyard_traceStop();
@@ -251,7 +252,8 @@ class Measurement {
     return session->profile();
   }
 
-  // Of an operation of halyard_compilationProfile, with the least time that the machine allows.
+  // The figures of an operation of halyard_compilationProfile, with the least time that the machine
+  // allows.
   Json operationFigures(const Json& profile) const {
     Json result;
     const size_t index = profile.at("index");

@@ -1,5 +1,5 @@
-// What one model takes on one device: measured in this process, through the C API.
-// Thread safety: none; one measurement at a time. Ownership: results own their data.
+// Measures one model on one device, in this process, through the C API.
+// Thread safety: one measurement at a time. Ownership: results own their data.
 #pragma once
 
 #include <cstddef>
@@ -15,20 +15,20 @@
 namespace halyard::measure {
 
 struct BenchOptions {
-  double seconds = 1;   // of executions that count
-  double warmUp = 0.2;  // seconds of executions before
+  double seconds = 1;   // of counted executions
+  double warmUp = 0.2;  // seconds of executions before the counted ones
   ComputeMode mode = ComputeMode::SYNC;
-  std::optional<int32_t> preference;  // to compile for; nullopt: the default
-  bool cache = true;                  // measure loading from a cache, too
+  std::optional<int32_t> preference;  // preference of the compilation; nullopt: the default
+  bool cache = true;                  // also measures loading from a cache
   bool operations = true;
   bool accuracy = true;
-  std::string data;    // folder of a data set; empty: Fashion-MNIST for models that fit it
-  std::string labels;  // file with the names of the classes, for `data`
-  size_t images = 0;   // how many of them at most; 0: all
+  std::string data;    // folder of a data set; empty: Fashion-MNIST if the model fits it
+  std::string labels;  // file with the labels of the classes for `data`
+  size_t images = 0;   // largest number of pictures; 0: all
 };
 
-// docs/benchmark.md describes the document: an element of "results". The process's peak memory is
-// that of everything it has done before, too: measure one model in a process.
+// Returns an element of "results" in the document of docs/benchmark.md. The peak memory of the
+// process includes earlier work. So measure one model per process.
 Result<nlohmann::json> measureModel(const std::string& model, const std::string& device,
                                     const BenchOptions& options, const MachinePeaks& peaks);
 

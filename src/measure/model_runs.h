@@ -1,5 +1,5 @@
-// What commands do to measure a model: devices by name, and executions with random inputs.
-// Thread safety: pure functions, but for what they do with a session. Ownership: none.
+// Support for commands that measure models: devices by name, and executions with random inputs.
+// Thread safety: pure functions, except for their use of a session. Ownership: none.
 #pragma once
 
 #include <android/NeuralNetworks.h>
@@ -14,15 +14,16 @@
 
 namespace halyard::measure {
 
-// The devices that the names mean, by kDeviceRule (device_choice.h).
+// The devices that the names mean by kDeviceRule (device_choice.h).
 Result<std::vector<const ANeuralNetworksDevice*>> devicesOf(const std::vector<std::string>& wanted);
 
-// How a model is imported for such devices, or where there are none for all of the process: with
-// operations of kTfliteExtension as far as they offer it.
+// The import options for these devices, or for all devices if the list is empty. Operations of
+// kTfliteExtension are preferred if all devices support the extension. They are used only where
+// needed if some devices support it.
 Result<import::ImportOptions> importOptionsFor(
     std::span<const ANeuralNetworksDevice* const> devices);
 
-// Executes the session's model so many times, with the same random inputs each time.
+// Executes the model of the session `runs` times, each time with the same random inputs.
 Status runOften(const client::Session& session, const import::ImportedModel& imported,
                 unsigned runs);
 

@@ -66,8 +66,7 @@ Result<PortValue> fromPortArray(const ModelPort& port, const media::NpyArray& ar
   }
   PortValue value;
   HALYARD_ASSIGN_OR_RETURN(value.bytes, fromNpy(port.type, port.dims, plain));
-  // fromNpy refuses extents that are not those of the model; those the model leaves open may still
-  // be larger than its 32 bits.
+  // fromNpy checks the extents that the model fixes. Other extents may be larger than 32 bits.
   for (const uint64_t extent : plain.shape) {
     if (extent > UINT32_MAX) return badData("dimension {} is too large", extent);
     value.dims.push_back(static_cast<uint32_t>(extent));

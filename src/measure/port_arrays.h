@@ -1,4 +1,4 @@
-// Values of a model's inputs and outputs as .npy arrays, in the types that the model's file has.
+// Converts values of inputs and outputs to and from .npy arrays with the types of the model file.
 // Thread safety: pure functions. Ownership: results own their data.
 #pragma once
 
@@ -12,8 +12,8 @@
 
 namespace halyard::measure {
 
-// A value of these real dimensions. Integers of 64 bits in the file are that in the array,
-// complex numbers are one element each.
+// A value with the real dimensions `dims`. If the file has 64-bit integers, the array has them too.
+// A complex number is one element.
 Result<media::NpyArray> toPortArray(const import::ModelPort& port, const Shape& dims,
                                     std::span<const uint8_t> bytes);
 
@@ -21,8 +21,8 @@ struct PortValue {
   Shape dims;
   std::vector<uint8_t> bytes;
 };
-// The reverse. BAD_DATA unless the array has the file's type, or the operand's, and its shape, or
-// when an integer needs more than 32 bits.
+// The reverse. The array must have the type of the file or of the operand, and the shape of the
+// operand. BAD_DATA otherwise, and when an integer needs more than 32 bits.
 Result<PortValue> fromPortArray(const import::ModelPort& port, const media::NpyArray& array);
 
 }  // namespace halyard::measure

@@ -1,4 +1,4 @@
-// Tests of values in the types of a model's file.
+// Tests of values with the types of a model file.
 #include "measure/port_arrays.h"
 
 #include <gmock/gmock.h>
@@ -35,7 +35,7 @@ TEST(PortArrays, IntegersOf64Bits) {
   ASSERT_TRUE(back.ok()) << back.status().toString();
   EXPECT_EQ(back->bytes, narrow);
   EXPECT_EQ(back->dims, (Shape{1, 3}));
-  // Those of the operand's type will do.
+  // The type of the operand is also accepted.
   const auto plain = fromPortArray(kIds, {"i4", {1, 3}, narrow});
   ASSERT_TRUE(plain.ok()) << plain.status().toString();
   EXPECT_EQ(plain->bytes, narrow);

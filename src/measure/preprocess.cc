@@ -1,4 +1,4 @@
-// From pixels to elements of tensors.
+// Converts pixels to elements of tensors.
 #include "measure/preprocess.h"
 
 #include <algorithm>
@@ -11,7 +11,8 @@
 namespace halyard::measure {
 namespace {
 
-// Real value of each pixel value, one table per channel (one for all if they are equal).
+// The real value of each pixel value. There is one table per channel, or one for all if they are
+// equal.
 using PixelTable = std::array<float, 256>;
 
 struct Mapping {
@@ -47,7 +48,7 @@ Mapping mappingOf(const PixelOptions& options, uint32_t channels) {
 
 bool isQuantized(OperandType type) { return isQuant8Asymm(type); }
 
-// "raw pixels", and whether the quantised range is one for which that is known to be right.
+// "raw pixels", and whether raw pixels are known to be right for the quantised range.
 std::string rawPixelsText(const TensorType& tensor) {
   const bool isSigned = tensor.type == OperandType::TENSOR_QUANT8_ASYMM_SIGNED;
   const int32_t lowest = isSigned ? -128 : 0;
@@ -136,7 +137,7 @@ Result<ImageTensor> imageToTensor(const media::Image& image, const TensorType& t
   if (quantized && !options.range && options.mean.empty()) {
     ImageTensor raw{image.pixels, rawPixelsText(tensor)};
     if (tensor.type == OperandType::TENSOR_QUANT8_ASYMM_SIGNED) {
-      // Minus 128 in two's complement is the flipped top bit.
+      // Flipping the top bit subtracts 128 in two's complement.
       for (uint8_t& byte : raw.bytes) byte ^= 0x80;
     }
     return raw;

@@ -89,7 +89,7 @@ TEST(ImageToTensor, RangeAndMeanAsGiven) {
 TEST(ImageToTensor, OptionsQuantizeWithSaturation) {
   PixelOptions options;
   options.range = {-1.0f, 1.0f};
-  // Real 1 is 384 quanta of 1/256 above -128: saturates.
+  // The real value 1 is 384 quanta of 1/256 above -128, so it saturates.
   EXPECT_THAT(
       convert(kGrey, {OperandType::TENSOR_QUANT8_ASYMM_SIGNED, 1.0f / 256, -128}, options).bytes,
       ElementsAre(0x80, 0x7f));

@@ -1,5 +1,5 @@
-// Loops that never leave the registers: what a processor multiplies at most, for each instruction
-// set that kernels are compiled for.
+// Loops that use only registers. They measure the peak multiplication rate of a processor, for each
+// instruction set that kernels are compiled for.
 // Thread safety: any thread. Ownership: none.
 #pragma once
 
@@ -11,13 +11,14 @@ namespace halyard::measure {
 
 struct RegisterLoop {
   void (*run)();
-  double products;  // of one run; each is added to a sum
+  double products;  // multiply-adds of one run
 };
 
 inline constexpr int kLoopTurns = 50'000;
-inline constexpr int kLoopSums = 12;  // that no instruction waits for
+// Independent sums, so that no instruction waits for the result of another one.
+inline constexpr int kLoopSums = 12;
 
-// Loops of `instructions` on each register \\r of 12, from 0 on; 12 and 13 are what is multiplied.
+// A loop of `instructions` for each register \\r from 0 to 11. Registers 12 and 13 are the factors.
 #define HALYARD_REGISTER_LOOP(function, zeroing, instructions, ...)                              \
   inline void function() {                                                                       \
     asm volatile(".irp r,0,1,2,3,4,5,6,7,8,9,10,11,12,13\n" zeroing "\n.endr" ::: __VA_ARGS__);  \
@@ -41,7 +42,7 @@ HALYARD_REGISTER_LOOP(multiplyBytes512, "vpxord %%zmm\\r, %%zmm\\r, %%zmm\\r",
                       "vpdpbusd %%zmm12, %%zmm13, %%zmm\\r", HALYARD_LOOP_REGISTERS)
 HALYARD_REGISTER_LOOP(multiplyBytesVnni, "vpxor %%ymm\\r, %%ymm\\r, %%ymm\\r",
                       "%{vex%} vpdpbusd %%ymm12, %%ymm13, %%ymm\\r", HALYARD_LOOP_REGISTERS)
-// Products of 16 bits, which is the exact way without VNNI.
+// 16-bit products, the exact method without VNNI.
 HALYARD_REGISTER_LOOP(multiplyBytes256, "vpxor %%ymm\\r, %%ymm\\r, %%ymm\\r",
                       "vpmaddwd %%ymm12, %%ymm13, %%ymm14\n vpaddd %%ymm14, %%ymm\\r, %%ymm\\r",
                       HALYARD_LOOP_REGISTERS, "xmm14")
@@ -62,7 +63,7 @@ HALYARD_REGISTER_LOOP(multiplyBytes128, "movi v\\r\\().4s, #0", "smlal v\\r\\().
                       HALYARD_LOOP_REGISTERS)
 #undef HALYARD_LOOP_REGISTERS
 #else
-// What the compiler makes of plain vectors.
+// Code that the compiler generates for plain vectors.
 template <typename Number>
 void multiplyVectors() {
   using Vector = Number __attribute__((vector_size(16)));
@@ -78,12 +79,12 @@ void multiplyVectors() {
 #endif
 #undef HALYARD_REGISTER_LOOP
 
-// `perInstruction`: products of one of the loop's sums.
+// `perInstruction`: the multiply-adds of one instruction for one of the sums.
 inline RegisterLoop registerLoop(void (*run)(), int perInstruction) {
   return {run, static_cast<double>(kLoopTurns) * kLoopSums * perInstruction};
 }
 
-// float32, for a level that this processor has.
+// A loop of float32 multiply-adds. The processor must support the level.
 inline RegisterLoop floatLoop([[maybe_unused]] ops::SimdLevel level) {
 #if defined(__x86_64__)
   if (level >= ops::SimdLevel::AVX512) return registerLoop(multiplyFloats512, 16);
@@ -96,7 +97,8 @@ inline RegisterLoop floatLoop([[maybe_unused]] ops::SimdLevel level) {
 #endif
 }
 
-// 8 bits into sums of 32, with the instructions that kernels for the level multiply with.
+// A loop of 8-bit multiply-adds with sums of 32 bits. It uses the multiply instructions of the
+// kernels for the level.
 inline RegisterLoop byteLoop([[maybe_unused]] ops::SimdLevel level) {
 #if defined(__x86_64__)
   if (level >= ops::SimdLevel::AVX512) return registerLoop(multiplyBytes512, 64);

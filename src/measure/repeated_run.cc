@@ -9,7 +9,7 @@ namespace halyard::measure {
 namespace {
 
 constexpr size_t kOpenOutputBytes = size_t{64} << 10;
-constexpr size_t kPlaceAlignment = 64;  // bytes, from one input or output to the next
+constexpr size_t kPlaceAlignment = 64;  // in bytes, between inputs or outputs
 
 constexpr std::pair<ComputeMode, std::string_view> kModes[] = {
     {ComputeMode::SYNC, "sync"}, {ComputeMode::BURST, "burst"}, {ComputeMode::FENCED, "fenced"}};
@@ -56,7 +56,7 @@ Result<std::unique_ptr<RepeatedRun>> RepeatedRun::create(
   return run;
 }
 
-// One memory with a place for each size.
+// Makes one memory with a place for each size.
 Status RepeatedRun::share(const std::vector<size_t>& sizes, std::vector<size_t>* offsets) {
   size_t end = 0;
   for (const size_t size : sizes) {

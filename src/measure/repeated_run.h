@@ -1,8 +1,8 @@
-// RepeatedRun: the same execution of a compiled model again and again, as an application in a loop
-// would do it: inputs and outputs in memory that a driver shares, bound once, then nothing but the
-// call that computes.
-// Thread safety: none; one thread at a time uses a run. Runs of one session are independent.
-// Ownership: owns its buffers and API objects; the session must outlive it.
+// RepeatedRun: repeats the same execution of a compiled model, like an application with a loop.
+// Inputs and outputs are in memory that a driver shares, and are bound once. A repetition is only
+// the call that computes.
+// Thread safety: one thread at a time may use a run. Runs of one session are independent.
+// Ownership: owns its buffers and API objects. The session must outlive it.
 #pragma once
 
 #include <android/NeuralNetworks.h>
@@ -20,26 +20,26 @@ namespace halyard::measure {
 enum class ComputeMode : uint8_t {
   SYNC,    // ANeuralNetworksExecution_compute
   BURST,   // ANeuralNetworksExecution_burstCompute
-  FENCED,  // ANeuralNetworksExecution_startComputeWithDependencies, and waiting for its event
+  FENCED,  // ANeuralNetworksExecution_startComputeWithDependencies and a wait for its event
 };
-// "sync", "burst", "fenced"; BAD_DATA for other names.
+// Takes "sync", "burst" or "fenced". BAD_DATA for other names.
 Result<ComputeMode> computeModeNamed(std::string_view name);
 std::string_view computeModeName(ComputeMode mode);
 
 class RepeatedRun {
  public:
-  // For a session that has compiled. Inputs are copied; an empty one has no bytes. Outputs whose
-  // size the model leaves open get 64 KiB.
+  // The session must have a finished compilation. Inputs are copied; an empty one has no bytes.
+  // Outputs of unknown size get 64 KiB.
   static Result<std::unique_ptr<RepeatedRun>> create(
       const client::Session& session, const std::vector<std::vector<uint8_t>>& inputs,
       ComputeMode mode = ComputeMode::SYNC);
 
   Status compute() const;
 
-  // The inputs' bytes, for the next computation.
+  // The bytes of an input for the next computation.
   std::span<uint8_t> input(size_t i) const { return inputs_[i]; }
   size_t outputCount() const { return outputs_.size(); }
-  // What the last computation has left of an output.
+  // The value of an output after the last computation.
   Result<client::Output> output(size_t i) const;
 
  private:
@@ -51,7 +51,7 @@ class RepeatedRun {
 
   ComputeMode mode_ = ComputeMode::SYNC;
   std::vector<OperandType> outputTypes_;
-  Mapping mapping_;  // with all inputs and outputs
+  Mapping mapping_;  // of the memory for all inputs and outputs
   std::vector<std::span<uint8_t>> inputs_;
   std::vector<std::span<uint8_t>> outputs_;
   client::Memory memory_;

@@ -1,4 +1,4 @@
-// Gathering of inputs.
+// Collects the inputs of an execution.
 #include "measure/run_inputs.h"
 
 #include <algorithm>
@@ -15,7 +15,7 @@ namespace {
 
 using import::ModelPort;
 
-// The input called `name`; else the one with that number.
+// The input with this name. Otherwise the input with this number.
 Result<size_t> findPort(std::span<const ModelPort> ports, const std::string& name) {
   const auto it = std::find_if(ports.begin(), ports.end(),
                                [&](const ModelPort& port) { return port.name == name; });
@@ -77,7 +77,8 @@ Result<PreparedInput> fromImage(const ModelPort& port, const InputOptions& optio
   input.bytes = std::move(tensor.bytes);
   input.how += ", " + tensor.how;
   input.dimensions = port.dims;
-  // Rows, columns and channels are the last three, or the last two of a grey [1,H,W].
+  // The last three dimensions are rows, columns and channels. For a grey [1,H,W], the last two are
+  // rows and columns.
   const bool bare = port.dims.size() == 3 && port.dims.back() != geometry.channels;
   const size_t rows = port.dims.size() - (bare ? 2 : 3);
   if (rows == 1) input.dimensions[0] = 1;
@@ -93,7 +94,7 @@ void append(std::vector<uint8_t>* bytes, T element) {
 }
 
 void appendRandom(std::vector<uint8_t>* bytes, OperandType type, uint64_t random) {
-  // The upper 24 bits as a multiple of 2^-23: [0,2), then [-1,1).
+  // The upper 24 bits times 2^-23 give [0,2). Minus 1 gives [-1,1).
   const float real = static_cast<float>(random >> 40) * 0x1p-23f - 1.0f;
   switch (type) {
     case OperandType::FLOAT32:

@@ -1,4 +1,4 @@
-// Tests of gathering inputs.
+// Tests of the collection of inputs.
 #include "measure/run_inputs.h"
 
 #include <gmock/gmock.h>
@@ -85,7 +85,7 @@ TEST_F(RunInputsTest, InputsByNumber) {
   options.arrays = {{"0", array_}};
   EXPECT_EQ(errorOf({kVector}, options), "fine");
   ModelPort other = kVector;
-  other.name = "0";  // a name comes before a number
+  other.name = "0";  // a name has precedence over a number
   EXPECT_THAT(errorOf({kVector, other}, options), HasSubstr("no value for input \"vector\""));
 }
 

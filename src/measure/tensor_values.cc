@@ -1,4 +1,4 @@
-// Conversions between stored elements, real values and .npy arrays.
+// Converts between stored elements, real values and .npy arrays.
 #include "measure/tensor_values.h"
 
 #include <algorithm>

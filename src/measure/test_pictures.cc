@@ -11,7 +11,8 @@ namespace {
 constexpr uint32_t kFashionSide = 28;
 constexpr size_t kFashionClasses = 10;
 
-// Of the model's only input; nullopt when there are more, or it is no picture of known size.
+// The geometry of the only input. nullopt if the model has several inputs, or if the input is not a
+// picture of known size.
 std::optional<ImageGeometry> pictureInput(const import::ImportedModel& model) {
   if (model.inputs.size() != 1) return std::nullopt;
   const auto geometry = imageGeometry(model.inputs[0].type, model.inputs[0].dims);

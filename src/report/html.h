@@ -3,7 +3,7 @@
 // Ownership: a page owns its text.
 //
 // Text is escaped where it enters: by text(), badge() and by every parameter that is called so.
-// What is called `html` is taken as it is and must come from this folder's functions.
+// Parameters named `html` are not escaped. They must come from this folder's functions.
 #pragma once
 
 #include <cstdint>
@@ -37,7 +37,8 @@ struct Table {
 
 class HtmlPage {
  public:
-  // `title` and `subtitle` are text; the subtitle says what was measured, when and where.
+  // `title` and `subtitle` are text; the subtitle states subject, time and place of the
+  // measurement.
   HtmlPage(std::string_view title, std::string_view subtitle);
 
   // Headings get an anchor by their text ("Peak memory": #peak-memory).
@@ -56,7 +57,7 @@ class HtmlPage {
   void table(const Table& table);
   // A chart of charts.h, or other parts of this folder.
   void raw(std::string_view html);
-  // Something that is only shown when it is opened. What is added until `endDetails` is inside.
+  // Begins a part that is shown when the reader opens it. It ends at `endDetails`.
   void beginDetails(std::string_view text);
   void endDetails();
 

@@ -25,7 +25,7 @@ struct JUnitCase {
   std::string type = {};     // of a failure; may be empty
   std::string message = {};  // why it failed or was skipped
   std::string details = {};  // of a failure
-  std::string log = {};      // what was written to standard error; may be empty
+  std::string log = {};      // text on standard error; may be empty
 };
 struct JUnitSuite {
   std::string name;

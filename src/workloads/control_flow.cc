@@ -1,4 +1,4 @@
-// Models that are little but control flow.
+// Models that consist mainly of control flow.
 #include "workloads/model_maker.h"
 #include "workloads/workloads.h"
 

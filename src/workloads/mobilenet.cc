@@ -13,7 +13,7 @@ constexpr uint32_t kClasses = 1001;
 
 bool isFloat(Numbers numbers) { return numbers <= Numbers::FLOAT16; }
 
-// An image's values: 0 to 6.
+// The type of images, with values from 0 to 6.
 Kind imageKind(Numbers numbers) {
   switch (numbers) {
     case Numbers::FLOAT32:
@@ -89,7 +89,8 @@ class MobileNet {
 
   uint32_t bias(uint32_t filter, uint32_t channels) {
     if (isFloat(numbers_)) return maker_.randomConstant(image_, {channels}, 0.1f);
-    // Per channel, a bias has scale 0: each channel's follows from the filter's.
+    // With per-channel filters, a bias has scale 0. The scale of each channel follows from the
+    // filter.
     const float scale =
         numbers_ == Numbers::PER_CHANNEL ? 0 : image_.scale * maker_.operand(filter).scale;
     return maker_.constant({OperandType::TENSOR_INT32, scale, 0}, {channels},

@@ -66,7 +66,7 @@ uint32_t ModelMaker::randomConstant(const Kind& kind, const Shape& dims, float m
   std::vector<uint8_t> values(count);
   for (uint8_t& value : values) value = static_cast<uint8_t>(engine_());
   if (kind.type == OperandType::TENSOR_QUANT8_SYMM_PER_CHANNEL) {
-    // -128 is outside of the type.
+    // The type does not contain -128.
     for (uint8_t& value : values) value = value == 0x80 ? 0x81 : value;
   }
   return constant(kind, dims, values);

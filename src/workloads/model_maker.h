@@ -1,5 +1,5 @@
-// ModelMaker: puts a model together, operand by operand.
-// Thread safety: none; one thread makes one model. Ownership: owns the model until it is taken.
+// ModelMaker: builds a model operand by operand.
+// Thread safety: one thread at a time. Ownership: owns the model until take().
 #pragma once
 
 #include <cstring>
@@ -12,7 +12,7 @@
 
 namespace halyard::workloads {
 
-// A type with its quantisation.
+// A type with its quantisation parameters.
 struct Kind {
   OperandType type = OperandType::TENSOR_FLOAT32;
   float scale = 0;
@@ -33,18 +33,21 @@ class ModelMaker {
   uint32_t boolean(bool value);
   // A scalar of the type that belongs to tensors of `type`: FLOAT32 or FLOAT16.
   uint32_t real(OperandType type, float value);
-  // Random values that cover the type's range (8 bits), or lie within `most` of 0 (floats).
+  // Random values. 8-bit values cover the range of the type; floats have an absolute value of at
+  // most `most`.
   uint32_t randomConstant(const Kind& kind, const Shape& dims, float most = 0.1f);
-  // The filter's scales of a constant of TENSOR_QUANT8_SYMM_PER_CHANNEL, along dimension `channel`.
+  // Sets the scales of a constant of type TENSOR_QUANT8_SYMM_PER_CHANNEL, along dimension
+  // `channel`.
   void setScales(uint32_t constant, uint32_t channel, std::vector<float> scales);
-  // A reference to another model, which becomes a subgraph of this one. It must refer to none.
+  // A reference to another model, which becomes a subgraph of this one. `other` must not refer to
+  // other models.
   uint32_t reference(const ModelMaker& other);
 
   void operation(OperationType type, std::vector<uint32_t> inputs, std::vector<uint32_t> outputs);
-  // An operation with one result, a temporary.
+  // Adds an operation with one result, which is a temporary. Returns the result.
   uint32_t result(OperationType type, std::vector<uint32_t> inputs, const Kind& kind,
                   const Shape& dims);
-  // A temporary becomes the model's next output.
+  // Makes a temporary the next output of the model.
   void makeOutput(uint32_t operand);
   void relax() { model_.relaxComputationFloat32toFloat16 = true; }
 

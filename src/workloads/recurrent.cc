@@ -8,7 +8,7 @@ namespace {
 constexpr int32_t kTanh = 4;
 constexpr size_t kGates = 4;
 
-// One layer: [1, time, depth] to [1, time, units], without peepholes, projection and norms.
+// One layer: [1, time, depth] to [1, time, units], without peepholes, projection and normalisation.
 uint32_t sequenceLstm(ModelMaker& maker, const Kind& kind, uint32_t x, uint32_t units) {
   const Shape in = maker.dims(x);
   std::vector<uint32_t> inputs = {x};
@@ -23,9 +23,10 @@ uint32_t sequenceLstm(ModelMaker& maker, const Kind& kind, uint32_t x, uint32_t 
   append(2, nothing);  // projection and its bias
   append(2, [&] { return maker.randomConstant(kind, {1, units}, 0.0f); });
   inputs.push_back(maker.int32(kTanh));
-  append(2, [&] { return maker.real(kind.type, 0); });  // no clipping
-  inputs.push_back(maker.boolean(false));               // batch first
-  append(kGates, nothing);                              // norms
+  // No limits of the cell state and the projection.
+  append(2, [&] { return maker.real(kind.type, 0); });
+  inputs.push_back(maker.boolean(false));  // not time-major
+  append(kGates, nothing);                 // layer normalisation
   return maker.result(OperationType::UNIDIRECTIONAL_SEQUENCE_LSTM, std::move(inputs), kind,
                       {1, in[1], units});
 }
@@ -54,7 +55,7 @@ std::shared_ptr<const Model> acousticLstm(Numbers numbers) {
 std::shared_ptr<const Model> quantizedLstm() {
   constexpr uint32_t kUnits = 256;
   constexpr int kSteps = 10;
-  // As the operation demands.
+  // The operation requires these types and scales.
   const Kind value = {OperandType::TENSOR_QUANT8_ASYMM, 1.0f / 128, 128};
   const Kind state = {OperandType::TENSOR_QUANT16_SYMM, 1.0f / 2048, 0};
   const Kind weight = {OperandType::TENSOR_QUANT8_ASYMM, 0.004f, 128};

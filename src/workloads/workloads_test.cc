@@ -15,7 +15,7 @@ namespace {
 
 using Bytes = std::vector<uint8_t>;
 
-// Results on the CPU device; all inputs consist of `fill`.
+// The results on the CPU device. Each byte of the inputs is `fill`.
 std::vector<Bytes> run(const std::shared_ptr<const Model>& model, uint8_t fill = 0) {
   const auto device = cpu::makeCpuDevice(cpu::cpuDeviceInfo(), 2);
   const auto prepared = device->prepareModel(validated(model).value(), {});
@@ -99,7 +99,7 @@ TEST(Workloads, NumbersAreWhatTheFigureSays) {
 TEST(Workloads, BranchesAreTaken) {
   const std::vector<float> up = floatsOf(run(branches(), 1)[0]);
   const std::vector<float> down = floatsOf(run(branches(), 0)[0]);
-  EXPECT_FLOAT_EQ(up[0], 50);  // and the 1e-38 that bytes of 1 are
+  EXPECT_FLOAT_EQ(up[0], 50);  // plus the tiny float of four bytes of 1
   EXPECT_FLOAT_EQ(down[0], -50);
 }
 

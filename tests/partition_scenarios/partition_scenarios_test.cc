@@ -64,7 +64,7 @@ void expectComplete(const Report& report, size_t operations, size_t devices) {
   for (const OperationReport& operation : all) {
     EXPECT_FALSE(operation.device.empty()) << operation.index;
     EXPECT_EQ(operation.others.size() + 1, devices) << operation.index;
-    for (const OperationReport::WhyNot& other : operation.others) {
+    for (const OperationReport::RejectedDevice& other : operation.others) {
       EXPECT_FALSE(other.reason.empty()) << operation.index << " on " << other.device;
     }
     if (operation.interpreted) continue;
@@ -237,7 +237,7 @@ TEST_P(PartitionScenario, IsAsExpected) {
   EXPECT_EQ(partitionsText(*report_), GetParam().plan);
   expectComplete(*report_, model_->main.operations.size(), devices().size());
   const std::vector<OperationReport> operations = report_->operations();
-  for (const Scenario::WhyNot& why : GetParam().why) {
+  for (const Scenario::RejectedDevice& why : GetParam().why) {
     bool found = false;
     for (const auto& other : operations.at(why.operation).others) {
       if (other.device != why.device) continue;

@@ -25,7 +25,7 @@ struct ScenarioDriver {
 };
 
 struct Scenario {
-  struct WhyNot {
+  struct RejectedDevice {
     uint32_t operation;
     std::string device;
     std::string text;  // in the reason
@@ -50,7 +50,7 @@ struct Scenario {
   std::vector<std::string> named = {};   // devices that the application names
   std::string strict = {};               // HALYARD_REQUIRE_DEVICE
   std::vector<std::string> events = {};  // of preparation and runs: "KIND device"
-  std::vector<WhyNot> why = {};
+  std::vector<RejectedDevice> why = {};
   std::string runError = {};  // in the text of failed runs; empty: all runs succeed
 };
 

@@ -1,4 +1,4 @@
-"""Makes cases: describes operands shortly, runs the reference, and notes what it says.
+"""Makes cases: short descriptions of operands, and the reference's results for them.
 
     c = Collection("floor")
     c.add("float32", "FLOOR", [real("F32", [[1.5, -0.5]])], [out("F32")])
@@ -12,7 +12,7 @@ from reference.model import Case, Subgraph
 from reference.operand import FLOATS, Operand, Refused
 from reference.signature import CODES, required_version
 
-# Scale and zero point of quantised tensors for which a case has no wish.
+# The default scale and zero point of quantised tensors.
 DEFAULTS = {"U8": (0.0625, 120), "S8": (0.0625, -8), "SYM8": (0.0625, 0), "SYM16": (0.0078125, 0),
             "U16": (0.125, 0)}
 FLOAT_TYPES = ("F32", "F16")
@@ -193,8 +193,8 @@ class Collection:
         return case
 
     def refusals(self, operation, make, keep=()):
-        """What is refused of any operation. `make()` gives inputs and outputs of a case that runs;
-        `keep`: variants that the operation allows after all."""
+        """Adds cases that every operation refuses. `make()` returns inputs and outputs of a case
+        that runs. `keep`: variants that this operation allows."""
         ins, outs = make()
         results = Interpreter(Case("", subgraph([(operation, ins, outs)]))).run()
         dims = [r.shape for r in results]
@@ -239,7 +239,7 @@ class Collection:
             made.dims = tuple(value.shape)
             if made.type in FLOATS and not made.ignored:
                 assert np.isfinite(made.value).all(), f"{case.name}: not finite"
-        # What runs on HAL 1.0 may not leave shapes open.
+        # A case of HAL 1.0 must not leave shapes open.
         shapes = case.shapes
         for made in case.main.operands:
             if made.lifetime == "TEMPORARY_VARIABLE" and not made.dims and id(made) in shapes:

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Runs the reference interpreter over files of cases and compares with what they expect.
+"""Runs the reference interpreter over files of cases, and compares with their expected results.
 
     check_reference.py PATH...     files NAME.jsonl.gz, or folders that are searched for them
 
-So the interpreter itself is tested: against cases that others made.
+So the cases of other projects test the interpreter itself.
 """
 import argparse
 import collections
@@ -24,7 +24,7 @@ def uses_float16(case):
 
 
 def difference(operand, actual, coarse):
-    """What is wrong with the value, or None."""
+    """A text of the value's error, or None."""
     expected = operand.value
     if actual.shape != expected.shape:
         return f"shape {actual.shape}, expected {expected.shape}"
@@ -56,7 +56,7 @@ def multinomial_difference(case, actual):
 
 
 def run_case(case):
-    """What is wrong with the case, or None."""
+    """A text of the case's error, or None."""
     try:
         required_version(case)
         actual = Interpreter(case).run()

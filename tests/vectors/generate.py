@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
-"""Writes the vectors from the descriptions in cases/, or compares them with what is there.
+"""Writes the vectors from the descriptions in cases/, or compares them with the present files.
 
-    generate.py            write every file anew, and MANIFEST.json
+    generate.py            write every file again, and MANIFEST.json
     generate.py --check    write nothing; exit status 1 when a file is not as generated
     generate.py --list     say how many cases each operation has
 
-Compared is what the files hold, not their compressed bytes, which depend on the version of zlib.
-The last bit of a float may depend on the machine's mathematical library, so floats that the
-reference computed may differ by one unit in the last place.
+The comparison is of the files' contents. Their compressed bytes depend on the version of zlib. The
+last bit of a float may depend on the machine's mathematical library. So floats that the reference
+computed may differ by one unit in the last place.
 """
 import argparse
 import collections

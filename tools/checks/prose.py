@@ -1,14 +1,10 @@
 #!/usr/bin/env python3
 """Checks the English of comments and documents: short sentences, and nouns in place of unclear words.
 
-    tools/checks/prose.py                 checks the tree against the baseline
-    tools/checks/prose.py FILE|FOLDER...  lists each finding, whatever the baseline says
-    tools/checks/prose.py --lower         writes smaller figures into the baseline, never larger ones
-    tools/checks/prose.py --baseline      prints a baseline of the tree as it is
+    tools/checks/prose.py                 lists the findings in all tracked files
+    tools/checks/prose.py FILE|FOLDER...  lists the findings in these files
 
-A finding is a sentence of more than 25 words, or a phrase from UNCLEAR. The baseline,
-prose_baseline.txt, holds the number of findings of each file. A file that it does not name has 0. A
-figure may only fall.
+A finding is a sentence of more than 25 words, or a phrase from UNCLEAR.
 
 The check reads comments of C, C++, Cap'n Proto, CMake, Python and shell, docstrings, and Markdown. A
 code span, a quoted string, a call and a URL each count as one word. Fenced blocks, indented code and
@@ -23,7 +19,6 @@ import sys
 import tokenize
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-BASELINE = ROOT / "tools/checks/prose_baseline.txt"
 MAX_WORDS = 25
 # Files of other projects, generated pages, and this list of unclear words.
 SKIPPED = {"tools/checks/prose.py", "tools/checks/prose_test.py", "docs/operations.md",
@@ -340,22 +335,6 @@ def tracked(*under):
             and "corpus/" not in name and "fuzz_regressions/" not in name]
 
 
-def read_baseline():
-    figures = {}
-    if BASELINE.is_file():
-        for line in BASELINE.read_text().splitlines():
-            if line and not line.startswith("#"):
-                count, name = line.split(maxsplit=1)
-                figures[name] = int(count)
-    return figures
-
-
-def baseline_text(figures):
-    lines = ["# Findings of tools/checks/prose.py by file. Figures may only fall: prose.py --lower."]
-    return "\n".join(lines + [f"{figures[name]:4} {name}" for name in sorted(figures)
-                              if figures[name]]) + "\n"
-
-
 def list_files(arguments):
     total = 0
     for argument in arguments:
@@ -375,41 +354,22 @@ def list_files(arguments):
     return 1 if total else 0
 
 
-def check_tree(lower):
-    baseline = read_baseline()
-    found = {name: findings(name, ROOT / name) for name in tracked()}
-    counts = {name: len(each) for name, each in found.items()}
-    worse = [name for name in counts if counts[name] > baseline.get(name, 0)]
-    better = [name for name in baseline if counts.get(name, 0) < baseline[name]]
-    for name in worse:
-        for line, text in found[name]:
+def check_tree():
+    names = tracked()
+    total = 0
+    for name in names:
+        for line, text in findings(name, ROOT / name):
             print(f"{name}:{line}: {text}", file=sys.stderr)
-        print(f"prose: {name} has {counts[name]} findings, the baseline {baseline.get(name, 0)}",
-              file=sys.stderr)
-    if lower:
-        figures = {name: min(figure, counts.get(name, 0)) for name, figure in baseline.items()}
-        BASELINE.write_text(baseline_text(figures))
-    else:
-        for name in better:
-            print(f"prose: {name} has {counts.get(name, 0)} findings, the baseline {baseline[name]}: "
-                  "run tools/checks/prose.py --lower", file=sys.stderr)
-    print(f"prose: {len(found)} files, {sum(counts.values())} findings, {len(worse)} files have more "
-          f"than the baseline allows")
-    return 1 if worse or (better and not lower) else 0
+            total += 1
+    print(f"prose: {len(names)} files, {total} findings")
+    return 1 if total else 0
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("--lower", action="store_true")
-    parser.add_argument("--baseline", action="store_true")
     parser.add_argument("files", nargs="*")
     arguments = parser.parse_args()
-    if arguments.files:
-        return list_files(arguments.files)
-    if arguments.baseline:
-        print(baseline_text({name: len(findings(name, ROOT / name)) for name in tracked()}), end="")
-        return 0
-    return check_tree(arguments.lower)
+    return list_files(arguments.files) if arguments.files else check_tree()
 
 
 if __name__ == "__main__":

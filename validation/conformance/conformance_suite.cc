@@ -23,7 +23,7 @@ using conformance::Variant;
 constexpr size_t kMaxFailures = 3;
 constexpr double kSecondsPerCase = 0.003;
 
-// Those that a quick run leaves out differ from others by little.
+// The other variants are similar to these. A quick run leaves them out.
 constexpr Variant kQuick[] = {Variant::PLAIN, Variant::UNKNOWN_RANK, Variant::POOLS,
                               Variant::TWICE, Variant::THREADS,      Variant::BURST,
                               Variant::FENCED};
@@ -58,7 +58,7 @@ CheckResult runFile(Target& target, const VectorFileCases& file, Variant variant
   std::map<std::string, size_t> skipped;
   size_t failed = 0;
   for (const SourceCase& one : file.cases) {
-    // The last line of the log of a check that crashes or hangs.
+    // If the check crashes or hangs, this is the last line of its log.
     const std::string mark = fmt::format("case {}\n", one.name);
     (void)!::write(STDERR_FILENO, mark.data(), mark.size());
     conformance::CaseResult result;

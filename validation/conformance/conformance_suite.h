@@ -1,5 +1,6 @@
-// The area "conformance": vectors, each file in each way to run it.
-// Thread safety and ownership: as Suite.
+// The area "conformance": runs each file of vectors in each way.
+// Thread safety: as Suite.
+// Ownership: as Suite.
 #pragma once
 
 #include "validation/kit/check.h"

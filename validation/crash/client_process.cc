@@ -25,7 +25,7 @@ std::filesystem::path& program() {
   return path;
 }
 
-// All that comes until the other end is closed; nullopt when that takes too long.
+// All output until the other end is closed. Empty if this takes longer than `limit`.
 std::optional<std::string> readAll(int fd, std::chrono::milliseconds limit) {
   const auto end = Clock::now() + limit;
   std::string text;

@@ -1,5 +1,7 @@
-// ClientProcess: an application of its own that stresses a device: `halyard stress-client PLAN`.
-// Thread safety: one thread. Ownership: the process is killed with its owner, if not before.
+// ClientProcess: an application in a process of its own that stresses a device: `halyard
+// stress-client PLAN`.
+// Thread safety: one thread.
+// Ownership: the process is killed with its owner, if it has not ended before.
 #pragma once
 
 #include <sys/types.h>
@@ -14,7 +16,7 @@
 
 namespace halyard::validation {
 
-// The program that knows the subcommand: this one, unless a test has set another.
+// The program that has the subcommand: the running program, unless a test has set another.
 const std::filesystem::path& stressProgram();
 void setStressProgram(std::filesystem::path program);
 
@@ -28,18 +30,18 @@ class ClientProcess {
   };
   struct End {
     How how = How::FINISHED;
-    std::string text;     // what happened, unless finished
+    std::string text;     // empty when finished
     StressResult result;  // when finished
   };
 
-  // Standard error is that of this process. OP_FAILED when it cannot be started.
+  // The client writes to the standard error of this process. OP_FAILED when it cannot be started.
   static Result<ClientProcess> start(const StressPlan& plan);
   ClientProcess(ClientProcess&& other) noexcept;
   ClientProcess& operator=(ClientProcess&&) = delete;
   ~ClientProcess();
 
   void kill();
-  // Waits for its end, for so long at most.
+  // Waits for the client's end. Kills it when the limit is over.
   End wait(std::chrono::milliseconds limit);
 
  private:

@@ -14,26 +14,27 @@ using std::chrono::milliseconds;
 using End = ClientProcess::End;
 using How = ClientProcess::How;
 
-// How long a client may take to end once its time is over.
+// The time that a client may take to end after its duration.
 constexpr milliseconds kParallelGrace{20'000};
 constexpr milliseconds kGrace{30'000};
-// It has a number of rounds to do, however slow the machine is.
+// This client has a number of rounds to do, even on a slow machine.
 constexpr milliseconds kGrowthGrace{90'000};
-// Of the latency of one model while others are compiled, over its latency alone.
+// The limit of a model's latency while others are compiled, divided by its latency alone.
 constexpr double kMostDegradation = 1.5;
 constexpr int kDegradationAttempts = 3;
-// What a driver may gain while the same is done again and again: what it has not freed yet, and
-// what it keeps for the next.
+// The most memory and objects that a driver may gain while the same work is repeated. It may have
+// memory that is not freed yet, or that it keeps for the next request.
 constexpr int64_t kMostBytes = int64_t{24} << 20;
 constexpr int64_t kMostObjects = 24;
-// How long a round may take at last, over an early one, and what does not count.
+// The most time of a late round, as a multiple of an early one, and a difference that does not
+// count.
 constexpr double kMostSlowdown = 2;
 constexpr double kSmallMilliseconds = 0.5;
 
 const std::vector<std::string> kNetworks = {"mobilenet_v1_uint8", "mobilenet_v2_int8",
                                             "mobilenet_v2_float", "lstm_acoustic_float",
                                             "lstm_quant16",       "branches"};
-// What nearly every driver takes one of, and what compiles soon.
+// Models that compile quickly. Nearly every driver takes one of them.
 const std::vector<std::string> kLiveliness = {"mobilenet_v2_uint8", "mobilenet_v2_float",
                                               "lstm_quant16", "branches"};
 
@@ -41,9 +42,10 @@ struct Context {
   const TargetSpec& target;
   milliseconds each;
   uint64_t seed;
-  milliseconds limit;  // of the check; 0: its own
+  milliseconds limit;  // of the check; 0: the check's own
 
-  // For what usually takes `usual` at most. Who gives a check more time expects a slow machine.
+  // The limit for work that usually takes at most `usual`. A longer limit of the check means a slow
+  // machine.
   milliseconds grace(milliseconds usual) const { return std::max(usual, limit / 2); }
 };
 
@@ -81,7 +83,7 @@ CheckResult runOneClient(const StressPlan& plan, milliseconds grace) {
   return resultOf(client.value().wait(plan.duration + grace));
 }
 
-// A client beside others that must not notice them. Its duration is to be that of the others.
+// A client beside others that must not affect it. Its duration must be that of the others.
 class Liveliness {
  public:
   static Result<Liveliness> start(const Context& context, milliseconds duration) {
@@ -90,7 +92,7 @@ class Liveliness {
     HALYARD_ASSIGN_OR_RETURN(ClientProcess client, ClientProcess::start(plan));
     return Liveliness(std::move(client), duration, context.grace(kGrace));
   }
-  // `result` unless the client has noticed something.
+  // Returns `result`, unless this client has failed.
   CheckResult end(CheckResult result) {
     const CheckResult own = resultOf(client_.wait(duration_ + grace_));
     if (own.outcome == Outcome::PASSED || own.outcome == Outcome::SKIPPED) return result;
@@ -125,7 +127,7 @@ CheckResult clientEarlyTermination(const Context& context) {
   StressPlan plan = basePlan(context, kNetworks);
   plan.threads = 4;
   plan.compileOnly = true;
-  plan.duration = 4 * context.each;  // it does not live so long
+  plan.duration = 4 * context.each;  // the client is killed earlier
   std::mt19937 random(static_cast<uint32_t>(context.seed));
   const milliseconds until(context.each.count() * (50 + random() % 50) / 100);
   auto alive = Liveliness::start(context, context.each);
@@ -151,7 +153,7 @@ CheckResult mappedModelLoad(const Context& context) {
   return alive.value().end(runOneClient(plan, context.grace(kGrace)));
 }
 
-// Six processes with ten threads each, of which some kill themselves.
+// Six processes with ten threads each. Each process kills itself with a chance of `killPercent`.
 CheckResult manyProcesses(const Context& context, bool compileOnly, unsigned killPercent) {
   StressPlan plan = basePlan(context, kLiveliness);
   plan.threads = 10;
@@ -188,7 +190,7 @@ CheckResult manyProcesses(const Context& context, bool compileOnly, unsigned kil
   return alive.value().end(std::move(result));
 }
 
-// Small and many, and large and few.
+// Models of 10 operations, then models of 100 operations.
 CheckResult randomModels(const Context& context, bool compileOnly) {
   CheckResult result = CheckResult::passed();
   for (const unsigned operations : {10u, 100u}) {
@@ -199,7 +201,7 @@ CheckResult randomModels(const Context& context, bool compileOnly) {
     auto client = ClientProcess::start(plan);
     if (!client.ok()) return client.takeStatus();
     const End end = client.value().wait(plan.duration + context.grace(kGrace));
-    // Models of which the device takes none count as success: there was nothing to do wrong.
+    // It is a success when the device takes no model: no work could fail.
     if (end.how != How::FINISHED || !end.result.failure.empty()) return resultOf(end);
     result =
         CheckResult::passed(fmt::format("{} models of {} operations; {} not taken",
@@ -208,8 +210,8 @@ CheckResult randomModels(const Context& context, bool compileOnly) {
   return result;
 }
 
-// Mean latency, so that executions that wait for others count, however few they are; nullopt when
-// the device takes none of the models.
+// The mean latency, so that executions that wait for others count, even if they are few. Empty when
+// the device supports no model.
 Result<std::optional<double>> latency(const Context& context, bool besideCompilations) {
   StressPlan plan = basePlan(context, {kLiveliness[0], kLiveliness[1]});
   plan.duration = context.each / 2;
@@ -239,8 +241,8 @@ CheckResult performanceDegradation(const Context& context) {
                   kDegradationAttempts);
 }
 
-// What is freed is freed: the driver's process is as it was. Where it has one; elsewhere it is the
-// client's, and other things grow there.
+// The driver's process must not grow when clients free their objects. In-process drivers are
+// skipped: their process is the client's, where other memory grows too.
 CheckResult resourceGrowth(const Context& context) {
   StressPlan plan = basePlan(context, {"branches", "lstm_quant16"});
   plan.anew = true;
@@ -266,7 +268,7 @@ CheckResult resourceGrowth(const Context& context) {
       kMostBytes >> 10, kMostObjects, kMostObjects);
 }
 
-// What is done for the thousandth time takes as long as for the first.
+// A late round must take about as long as an early one.
 CheckResult slowdown(const Context& context) {
   std::string found;
   for (int attempt = 0; attempt < kDegradationAttempts; ++attempt) {
@@ -292,7 +294,7 @@ struct Kind {
   std::string what;
   std::vector<std::string> requirements;
   std::function<CheckResult(const Context&)> run;
-  double times = 1;  // how many durations it lasts
+  double times = 1;  // the check lasts about this many durations
 };
 
 std::vector<Kind> kinds() {

@@ -1,5 +1,6 @@
-// The area "crash": what a driver does under many clients, clients that die, and much load.
-// Thread safety: pure functions. Ownership: none.
+// The area "crash": the driver under many clients, clients that die, and high load.
+// Thread safety: pure functions.
+// Ownership: values.
 #pragma once
 
 #include <chrono>
@@ -8,14 +9,14 @@
 
 namespace halyard::validation {
 
-// The tests, with names as the ML test suite of NNAPI has them, and one of its own: growth. Each
-// lasts about `each`, the last one twice that and more. They need a program that knows
-// stress-client: see client_process.h. `limit` is that of each check, of which half is the
-// clients'; 0: each has its own.
+// The checks. Their names are those of NNAPI's ML test suite, except resource-growth-stress and
+// slowdown-stress. Each lasts about `each`, performance-degradation-stress about twice as long.
+// They need a program with the subcommand stress-client (client_process.h). `limit` is the limit of
+// each check; its clients get at least half of it. With 0 each check has a limit of its own.
 std::vector<Check> crashChecks(std::chrono::milliseconds each, uint64_t seed,
                                std::chrono::milliseconds limit = std::chrono::milliseconds(0));
 
-// Quick: 1.5 s each. Full: 30 s each.
+// The duration is 1.5 s each in a quick run, and 30 s each in a full run.
 Result<std::vector<Check>> listCrash(const TargetSpec& target, const Plan& plan);
 
 }  // namespace halyard::validation

@@ -1,4 +1,5 @@
-// The crash tests find drivers that crash, hang and fail under load, and pass the reference driver.
+// Tests that the crash checks find drivers that crash, hang and fail under load, and that the
+// reference driver passes.
 #include "validation/crash/crash_suite.h"
 
 #include <gmock/gmock.h>
@@ -40,7 +41,7 @@ class CrashTests : public ::testing::Test {
     made.manifest = hal::loadManifest(folder_ / "it.json").value();
     return made;
   }
-  // The one record of a test.
+  // Runs one check, and returns its record.
   CheckRecord run(const TargetSpec& driver, const std::string& test) {
     std::vector<ListedCheck> chosen;
     for (Check& check : crashChecks(kEach, 1)) {
@@ -55,12 +56,13 @@ class CrashTests : public ::testing::Test {
   fs::path folder_;
 };
 
-// Takes what compiles and runs soon, so that every test gets to rounds.
+// The driver takes only models that compile and run quickly, so that every test reaches some
+// rounds.
 constexpr char kSmall[] = R"("supports": {"operations": ["IF", "ADD", "EQUAL", "LESS", "MUL"]})";
 
 TEST_F(CrashTests, TheReferenceDriverPassesAll) {
   for (const Check& check : crashChecks(kEach, 1)) {
-    // A matter of the machine's load, not of the driver's.
+    // Its result depends on the machine's load, not on the driver.
     if (check.name == "performance-degradation-stress") continue;
     const CheckRecord record = run(target("{}"), check.name);
     EXPECT_EQ(record.outcome, Outcome::PASSED) << check.name << ": " << record.reason << "\n"
@@ -107,7 +109,7 @@ TEST_F(CrashTests, ALimitIsThatOfEachCheck) {
   for (const Check& check : crashChecks(kEach, 1)) EXPECT_NE(check.limit, kLimit) << check.name;
 }
 
-// A client that does not end is found by its own limit, not by the check's.
+// The client's own limit finds a client that does not end, before the check's limit does.
 TEST_F(CrashTests, AClientThatHangs) {
   StressPlan plan;
   const TargetSpec driver =

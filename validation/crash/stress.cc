@@ -34,8 +34,9 @@ using client::Session;
 using ModelPtr = std::shared_ptr<const Model>;
 
 constexpr size_t kSamplesKept = 200'000;
-constexpr uint64_t kFewestRounds = 200;  // from which a leak is seen
-// Rounds that warm up, and how many are compared of those behind them, and of the last.
+constexpr uint64_t kFewestRounds = 200;  // enough to see a leak
+// The rounds that warm up, and the number of rounds in each median: those after the warm-up, and
+// the last ones.
 constexpr size_t kWarmUpRounds = 20;
 constexpr size_t kComparedRounds = 80;
 
@@ -54,7 +55,8 @@ struct StressModel {
   std::vector<std::vector<uint8_t>> inputs;
 };
 
-// As files are mapped: a file without a name, so that nothing is left behind.
+// Moves the constants to a file without a name, as if a model file was mapped. No file is left
+// behind.
 Result<ModelPtr> withMappedConstants(const ModelPtr& model) {
   if (model->operandValues.empty() || !model->pools.empty()) return model;
   const size_t size = model->operandValues.size();
@@ -190,13 +192,13 @@ class Stress {
     return std::all_of(supported.begin(), supported.end(), [](bool one) { return one; });
   }
 
-  // Nothing, where the driver has no process.
+  // All 0 when the driver has no process of its own.
   Result<ProcessFigures> driversFigures() const {
     HALYARD_ASSIGN_OR_RETURN(const int64_t process, client::driverProcessId(device_));
     if (process == 0) return ProcessFigures();
     return figuresOf(static_cast<pid_t>(process));
   }
-  // Half of the time, kFewestRounds at least, and then as many rounds again.
+  // Runs rounds for half of the time, at least kFewestRounds, and then the same number again.
   Status measureGrowth() {
     const auto half = Clock::now() + plan_.duration / 2;
     uint64_t rounds = 0;
@@ -224,9 +226,9 @@ class Stress {
 
   void work(unsigned thread) {
     std::mt19937_64 random(plan_.seed * 1009 + thread);
-    // Sessions of a thread, kept while executions are what counts.
+    // The sessions of this thread. Rounds that only execute reuse them.
     std::map<size_t, std::unique_ptr<client::Session>> sessions;
-    // One round at least, however late the machine gets to it.
+    // At least one round, even on a slow machine.
     uint64_t round = thread;
     do {
       Status status = randomOperations_ != 0 ? randomRound(random())
@@ -257,7 +259,7 @@ class Stress {
     return timed(model, [&] { return execute(*session, model); });
   }
 
-  // Models that the device does not take count for nothing.
+  // Models that the device does not take do not count as rounds.
   Status randomRound(uint64_t seed) {
     auto model = randomModel("random", randomOperations_, seed);
     if (!model.ok()) return okStatus();

@@ -1,5 +1,6 @@
-// The area "api": the driver as applications meet it, through the public C API.
-// Thread safety: pure function. Ownership: none.
+// The area "api": the driver as applications use it, through the public C API.
+// Thread safety: pure function.
+// Ownership: values.
 #pragma once
 
 #include "validation/kit/check.h"

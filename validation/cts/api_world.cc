@@ -34,8 +34,8 @@ Result<ApiWorld*> ApiWorld::of(Target& target) {
     const TargetSpec& spec = target.spec();
     const std::string manifest = spec.manifest ? spec.manifest->path.string() : "";
     ::setenv("HALYARD_DRIVER_FILES", manifest.c_str(), 1);
-    // Sums of a few elements: a driver that does not answer one is to be reported as such, and not
-    // as a check without a result.
+    // Executions are sums of a few elements. With this limit, the report names an execution without
+    // an answer, instead of a check without a result.
     ::setenv("HALYARD_DRIVER_EXECUTION_TIMEOUT_MS", "10000", 0);
     auto world = std::make_shared<ApiWorld>();
     HALYARD_ASSIGN_OR_RETURN(const std::vector<client::Device> devices, client::allDevices());

@@ -1,5 +1,6 @@
-// What the checks of the C API share: the process's devices, and the model of a sum.
-// Thread safety: one thread. Ownership: handles free their objects; models borrow nothing.
+// Helpers of the checks of the C API: the process's devices, and models of a sum.
+// Thread safety: one thread.
+// Ownership: handles free their objects; models borrow nothing.
 #pragma once
 
 #include <cstdint>
@@ -20,7 +21,7 @@ namespace halyard::validation {
 
 using client::Dims;
 
-// OP_FAILED unless `actual` is `expected` and an error has its text.
+// OP_FAILED unless `actual` is `expected`. Also OP_FAILED for an error without a text.
 Status expectCode(int actual, int expected, std::string_view call);
 
 #define HALYARD_EXPECT_CODE(call, code) \
@@ -29,32 +30,32 @@ Status expectCode(int actual, int expected, std::string_view call);
 #define HALYARD_EXPECT(condition) \
   if (!(condition)) return ::halyard::opFailed("expected {}", #condition)
 
-// The devices of this process, of which one is under test.
+// The devices of this process. One of them is under test.
 class ApiWorld {
  public:
-  // That of the process: the first call decides which drivers it has.
+  // The world of the process. The first call decides which drivers the process has.
   static Result<ApiWorld*> of(Target& target);
 
   const ANeuralNetworksDevice* device() const { return device_; }
   const ANeuralNetworksDevice* cpu() const { return cpu_; }
-  // The device's feature level.
+  // The feature level of the device.
   int64_t level() const { return level_; }
   bool isCpu() const { return device_ == cpu_; }
-  // The type of tensors that the device adds: float32, else unsigned 8 bits of scale 1; INT32 when
-  // it adds neither.
+  // The type of tensors that the device adds: float32, otherwise unsigned 8 bits of scale 1. INT32
+  // when it adds neither.
   int32_t sumType() const { return sumType_; }
   size_t elementSize() const { return sumType_ == ANEURALNETWORKS_TENSOR_FLOAT32 ? 4 : 1; }
-  // Of the sum's type.
+  // Values as elements of the sum's type.
   std::vector<uint8_t> elements(std::initializer_list<int> values) const;
   std::vector<uint8_t> elements(size_t count, int value) const;
 
   // An operand of the sum's type.
   ANeuralNetworksOperandType tensor(const Dims& dims) const;
-  // out = a + b, finished; sizes may be open.
+  // The finished model out = a + b. Sizes may be open.
   Result<client::Model> sum(const Dims& a, const Dims& b, const Dims& out) const;
-  // Whether the device takes all operations of a finished model, which has `operations`.
+  // Whether the device takes all operations of a finished model. `operations`: their number.
   Result<bool> takes(const client::Model& model, size_t operations) const;
-  // For the device alone, finished.
+  // The finished compilation for the device alone.
   Result<client::Compilation> compile(const client::Model& model) const;
 
  private:
@@ -66,7 +67,7 @@ class ApiWorld {
   int32_t sumType_ = ANEURALNETWORKS_INT32;
 };
 
-// A sum of four elements, compiled.
+// A sum of two tensors, compiled.
 struct CompiledSum {
   client::Model model;
   client::Compilation compilation;
@@ -75,10 +76,10 @@ struct CompiledSum {
   Result<client::Execution> execution() const;
 };
 
-// Of what came with a newer HAL than the device's.
+// The result of a check that needs a newer HAL than the device's.
 CheckResult tooOld(std::string_view hal);
 
-// A file without a name that is a memory.
+// A memory of a file without a name.
 inline constexpr size_t kFileMemorySize = 4096;
 struct FileMemory {
   UniqueFd fd;
@@ -91,16 +92,16 @@ struct FileMemory {
 
 Result<client::Model> newModel();
 
-// A list of checks while it is made.
+// Collects the checks of the area.
 class ApiChecks {
  public:
   using Run = std::function<CheckResult(ApiWorld&)>;
   explicit ApiChecks(bool full) : full_(full) {}
 
   bool full() const { return full_; }
-  // One that needs nothing of the device.
+  // Adds a check that needs no operation of the device.
   Check& addAny(std::string name, std::string what, Run run);
-  // One that needs a device that adds.
+  // Adds a check that needs a device with ADD. Other devices skip it.
   Check& add(std::string name, std::string what, Run run);
   std::vector<Check> take() { return std::move(checks_); }
 

@@ -13,7 +13,7 @@ namespace {
 
 using Json = nlohmann::json;
 
-// out = a + b on a compilation that is finished: right or not.
+// Whether a finished compilation of out = a + b computes the right sum.
 Status expectSum(const ApiWorld& world, ANeuralNetworksCompilation* compilation) {
   client::Execution execution;
   HALYARD_EXPECT_OK(execution.create(compilation));
@@ -42,7 +42,7 @@ class Folder {
   const std::string path_;
 };
 
-// The state of the only partition's cache, "" when the report has none.
+// The state of the first partition's cache, "" when the report has none.
 Result<std::string> cacheState(const client::Compilation& compilation) {
   std::string text;
   HALYARD_EXPECT_OK(compilation.report(text));
@@ -52,7 +52,8 @@ Result<std::string> cacheState(const client::Compilation& compilation) {
   return partition.contains("cache") ? partition["cache"].value("state", "") : std::string();
 }
 
-// Without files, with them, with a token of another model, with a folder that is none.
+// Four compilations: without files, with files, another model with the same token, and a folder
+// that does not exist.
 CheckResult caching(ApiWorld& world) {
   const Folder folder;
   HALYARD_EXPECT(!folder.path().empty());
@@ -117,7 +118,7 @@ bool isMissedDeadline(int code) {
          code == ANEURALNETWORKS_MISSED_DEADLINE_PERSISTENT;
 }
 
-// A deadline of a nanosecond is missed or met; one of an hour is met.
+// A deadline of a nanosecond may be missed or met. A deadline of an hour must be met.
 CheckResult deadlines(ApiWorld& world) {
   HALYARD_ASSIGN_OR_RETURN(const auto model, world.sum({4}, {4}, {4}));
   const ANeuralNetworksDevice* const device = world.device();
@@ -148,7 +149,7 @@ CheckResult deadlines(ApiWorld& world) {
   return CheckResult::passed();
 }
 
-// A subgraph of one operation over one operand of `type`, or of none: out is in.
+// A finished model of one CAST from `in` to `out`.
 Result<client::Model> castModel(const ANeuralNetworksOperandType& in,
                                 const ANeuralNetworksOperandType& out) {
   HALYARD_ASSIGN_OR_RETURN(client::Model model, newModel());
@@ -160,8 +161,8 @@ Result<client::Model> castModel(const ANeuralNetworksOperandType& in,
   return model;
 }
 
-// WHILE (x) x = x over a true: for ever, unless the loop's time is limited. On the device and what
-// the runtime adds to it.
+// WHILE (x) x = x. If x is true, the loop is endless, unless its time is limited. It runs on the
+// device, with the CPU device beside it.
 CheckResult endlessLoop(ApiWorld& world) {
   HALYARD_EXPECT(ANeuralNetworks_getDefaultLoopTimeout() == 2'000'000'000);
   HALYARD_EXPECT(ANeuralNetworks_getMaximumLoopTimeout() == 15'000'000'000);

@@ -1,7 +1,7 @@
-// RemoveDefaultArguments: trailing inputs may be left out where they have their default values.
-// Each operation of the signatures' tables that has such inputs is run without, and with ever more.
-// A driver may go by the number of inputs: what it takes of an operation without, it takes with,
-// for the runtime leaves them out.
+// RemoveDefaultArguments: trailing inputs may be left out if they have their default values. Each
+// operation with such inputs is run with each legal number of inputs. A driver must support an
+// operation either both with and without default inputs, or in neither form. The runtime leaves
+// them out, so the driver cannot decide by their number.
 #include "accuracy/accuracy.h"
 #include "client/session.h"
 #include "validation/cts/api_world.h"
@@ -13,7 +13,8 @@ namespace {
 
 using random_graphs::Choice;
 
-// Whether the device takes it; then its results must be those of the case.
+// Returns whether the device takes the model. If so, computes it and compares the results with the
+// case.
 Result<bool> tryLength(const ApiWorld& world, const conformance::VectorCase& graph,
                        std::shared_ptr<const Model> model) {
   HALYARD_ASSIGN_OR_RETURN(const auto session, client::Session::create(model), "model");
@@ -46,7 +47,7 @@ CheckResult tryOperation(const ApiWorld& world, const std::vector<Choice>& choic
   for (const Choice& choice : choices) {
     for (uint64_t seed = 1; seed <= seeds; ++seed) {
       const auto graph = random_graphs::generateGraph({seed, 1, {choice}});
-      if (!graph.ok()) continue;  // the line of the tables has no legal case
+      if (!graph.ok()) continue;  // this row of the tables has no legal case
       const std::vector<size_t> lengths = random_graphs::lengthsOf(choice, false);
       const std::vector<size_t> sameToDrivers = random_graphs::lengthsOf(choice, true);
       const auto nameOf = [&](size_t length) {

@@ -1,4 +1,4 @@
-// UnknownDimensions: out = (in0 + in1) + constant 2, all of 3 x 3, where any size may be open.
+// UnknownDimensions: out = (in0 + in1) + constant 2, all of 3 x 3. Any size may be open.
 #include <algorithm>
 
 #include "validation/cts/api_world.h"
@@ -6,9 +6,9 @@
 namespace halyard::validation {
 namespace {
 
-// What is known of one dimension, which is 3, and when.
+// When one dimension, which is 3, is known.
 enum Kind : uint32_t {
-  KNOWN,       // in the model, and told again
+  KNOWN,       // in the model, and again at the execution
   KNOWN_ONCE,  // in the model; no type at the execution
   OPEN_RIGHT,  // open in the model, 3 at the execution
   OPEN_WRONG,  // open in the model, 2 at the execution
@@ -37,7 +37,7 @@ struct Combination {
     for (size_t i = 0; i < 2; ++i) dims[i] = kinds[2 * operand + i] == OPEN_WRONG ? 2 : kSize;
     return dims;
   }
-  // Without a type, where nothing is left open.
+  // The operand has no type at the execution if both of its dimensions are KNOWN_ONCE.
   bool hasType(size_t operand) const {
     const Kind first = kinds[2 * operand];
     const Kind second = kinds[2 * operand + 1];
@@ -123,7 +123,8 @@ Status tryCombination(const ApiWorld& world, const Combination& combination, boo
 }  // namespace
 
 void listDimensionChecks(ApiChecks& checks) {
-  // All of one kind for in0; of the others every combination, or every fifth.
+  // One combination of kinds for in0 in each check. For the other operands every combination, or
+  // every fifth.
   constexpr uint32_t kOfOthers = KINDS * KINDS * KINDS * KINDS;
   const uint32_t step = checks.full() ? 1 : 5;
   for (uint32_t first = 0; first < KINDS * KINDS; ++first) {

@@ -30,7 +30,7 @@ struct SumRun {
     HALYARD_EXPECT_OK(execution.setOutput(0, nullptr, out.data(), out.size()));
     return okStatus();
   }
-  // `more`: than a was made with.
+  // `more`: the amount added to the original values of a.
   Status expectResult(const ApiWorld& world, int more = 0) const {
     if (out == world.elements({11 + more, 22 + more, 33 + more, 44 + more})) return okStatus();
     return opFailed("the sum of 1 2 3 4 and 10 20 30 40, plus {}, is not 11 22 33 44", more);
@@ -56,7 +56,7 @@ int runIn(Way way, const CompiledSum& sum, const client::Execution& execution) {
   return code == ANEURALNETWORKS_NO_ERROR ? event.wait().code() : code;
 }
 
-// Behind a fence that is signalled once the execution waits for it.
+// Runs the execution behind a fence, which is signalled 2 ms after the start.
 int runBehindAFence(const client::Execution& execution) {
   auto fence = createFence();
   if (!fence.ok()) return ANEURALNETWORKS_OP_FAILED;
@@ -64,7 +64,7 @@ int runBehindAFence(const client::Execution& execution) {
   int code = dependency.createFromSyncFenceFd(fence->fence.get());
   if (code != ANEURALNETWORKS_NO_ERROR) return code;
   const ANeuralNetworksEvent* const before = dependency.get();
-  // Old devices wait for the fence in the call.
+  // Devices with an old interface wait for the fence during the call.
   std::jthread signal([&] {
     std::this_thread::sleep_for(std::chrono::milliseconds(2));
     fence->signaller.signal();
@@ -94,7 +94,7 @@ CheckResult runsAgain(ApiWorld& world, Way way) {
   HALYARD_RETURN_IF_ERROR(run.setArguments());
   for (int i = 0; i < 3; ++i) {
     std::fill(run.out.begin(), run.out.end(), uint8_t{0xa5});
-    // What is in the buffers counts, not what was in them.
+    // The run reads the buffers' present values, not earlier ones.
     const std::vector<uint8_t> a = world.elements({1 + i, 2 + i, 3 + i, 4 + i});
     std::copy(a.begin(), a.end(), run.a.begin());
     HALYARD_EXPECT_OK(runIn(way, sum, run.execution));
@@ -103,7 +103,7 @@ CheckResult runsAgain(ApiWorld& world, Way way) {
   return CheckResult::passed();
 }
 
-// Times are there when asked for, and only then, and fit each other.
+// Times exist only when they are requested, and are consistent with each other.
 CheckResult times(ApiWorld& world, Way way, bool behindAFence) {
   HALYARD_ASSIGN_OR_RETURN(const CompiledSum sum, CompiledSum::make(world));
   for (const bool asked : {false, true}) {
@@ -130,7 +130,8 @@ CheckResult times(ApiWorld& world, Way way, bool behindAFence) {
         execution.getDuration(ANEURALNETWORKS_FENCED_DURATION_ON_HARDWARE, fencedOnHardware));
     HALYARD_EXPECT_OK(
         execution.getDuration(ANEURALNETWORKS_FENCED_DURATION_IN_DRIVER, fencedInDriver));
-    // A part takes no longer than the whole, and that no longer than what was seen of it.
+    // A part takes no longer than the whole. The whole takes no longer than the measured time of
+    // the call.
     const auto whole = static_cast<uint64_t>(took.count());
     const std::tuple<std::string_view, uint64_t, uint64_t> rules[] = {
         {"the time on hardware, in driver", onHardware, inDriver},
@@ -153,7 +154,8 @@ CheckResult times(ApiWorld& world, Way way, bool behindAFence) {
   return CheckResult::passed();
 }
 
-// A buffer too small for an output of unknown size: the real shape, then success.
+// With a buffer that is too small for an output of open size, the real shape is reported. Then a
+// run with a larger buffer succeeds.
 CheckResult insufficient(ApiWorld& world) {
   if (world.level() < ANEURALNETWORKS_FEATURE_LEVEL_3) return tooOld("1.2");
   HALYARD_ASSIGN_OR_RETURN(const auto model, world.sum({0}, {0}, {0}));
@@ -223,7 +225,7 @@ CheckResult preferredAlignment(ApiWorld& world) {
   return CheckResult::passed();
 }
 
-// Each execution waits for the one before.
+// Each execution waits for the previous one.
 CheckResult dependencies(ApiWorld& world) {
   HALYARD_ASSIGN_OR_RETURN(const CompiledSum sum, CompiledSum::make(world));
   std::vector<SumRun> runs;

@@ -1,4 +1,4 @@
-// Devices, and what they say of models.
+// Devices: their properties, and the operations of models that they support.
 #include <android/NeuralNetworksOEM.h>
 
 #include "validation/cts/api_world.h"
@@ -17,7 +17,7 @@ CheckResult deviceFacts(ApiWorld& world) {
   HALYARD_EXPECT_OK(ANeuralNetworksDevice_getFeatureLevel(world.device(), &level));
   HALYARD_EXPECT(*name != '\0');
   HALYARD_EXPECT(*version != '\0');
-  // Old interfaces do not tell it.
+  // Old interfaces do not report the type.
   const bool hasType = world.level() >= ANEURALNETWORKS_FEATURE_LEVEL_3;
   HALYARD_EXPECT(type >=
                      (hasType ? ANEURALNETWORKS_DEVICE_OTHER : ANEURALNETWORKS_DEVICE_UNKNOWN) &&
@@ -28,7 +28,7 @@ CheckResult deviceFacts(ApiWorld& world) {
   return CheckResult::passed(fmt::format("{} {}", name, version));
 }
 
-// What two devices support together is what one of them does.
+// Two devices together support an operation if one of them does.
 CheckResult supportIsAUnion(ApiWorld& world) {
   HALYARD_ASSIGN_OR_RETURN(const auto model, world.sum({4}, {4}, {4}));
   if (world.isCpu()) return CheckResult::skipped("it is the CPU device itself");
@@ -45,7 +45,7 @@ CheckResult supportIsAUnion(ApiWorld& world) {
   return CheckResult::passed();
 }
 
-// The same answer again and again.
+// The same answer at each call.
 CheckResult supportIsStable(ApiWorld& world) {
   HALYARD_ASSIGN_OR_RETURN(const auto model, world.sum({4}, {4}, {4}));
   const ANeuralNetworksDevice* const device = world.device();
@@ -58,7 +58,7 @@ CheckResult supportIsStable(ApiWorld& world) {
   return CheckResult::passed();
 }
 
-// What a device does not take is refused when it is the only one.
+// An operation that the device does not take is refused if this is the only device.
 CheckResult unsupportedIsRefused(ApiWorld& world) {
   HALYARD_ASSIGN_OR_RETURN(const auto model, newModel());
   const Dims dims = {2};

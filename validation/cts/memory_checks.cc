@@ -1,4 +1,4 @@
-// Memories: of files, of hardware buffers, of descriptors; roles and copies.
+// Memories of files, hardware buffers and descriptors; roles and copies.
 #include <android/hardware_buffer.h>
 #include <sys/mman.h>
 
@@ -13,7 +13,7 @@ namespace {
 
 constexpr size_t kPage = kFileMemorySize;
 
-// All arguments in one file, at odd places.
+// All arguments in one file, at offsets that are not multiples of a page.
 CheckResult filesAtOffsets(ApiWorld& world) {
   HALYARD_ASSIGN_OR_RETURN(const CompiledSum sum, CompiledSum::make(world));
   HALYARD_ASSIGN_OR_RETURN(const FileMemory file, FileMemory::make());
@@ -35,7 +35,7 @@ CheckResult filesAtOffsets(ApiWorld& world) {
   return CheckResult::passed();
 }
 
-// Two constants at 20 and 200 of one memory.
+// A model with two constants, at offsets 20 and 200 of one memory.
 CheckResult constantsIn(ApiWorld& world, const ANeuralNetworksMemory* memory) {
   HALYARD_ASSIGN_OR_RETURN(const auto model, newModel());
   const Dims dims = {4};
@@ -64,7 +64,7 @@ CheckResult constantsIn(ApiWorld& world, const ANeuralNetworksMemory* memory) {
   return CheckResult::passed();
 }
 
-// In a file that may only be read.
+// Constants in a memory of a file that is mapped for reading only.
 CheckResult constantsInAFile(ApiWorld& world) {
   HALYARD_ASSIGN_OR_RETURN(const FileMemory file, FileMemory::make());
   HALYARD_RETURN_IF_ERROR(file.write(world.elements({1, 2, 3, 4}), 20));
@@ -86,7 +86,7 @@ Result<size_t> sharedMappings() {
   return maps.eof() ? Result<size_t>(count) : opFailed("/proc/self/maps cannot be read");
 }
 
-// Memories, models and executions take their mappings with them.
+// Memories, models and executions remove their mappings when they are freed.
 CheckResult leavesNoMappings(ApiWorld& world) {
   constexpr size_t kRounds = 20;
   size_t before = 0;
@@ -105,7 +105,7 @@ struct FreeBuffer {
   void operator()(AHardwareBuffer* buffer) const { AHardwareBuffer_release(buffer); }
 };
 
-// A BLOB with values at some places of it, and its memory.
+// A BLOB buffer with `contents` at some offsets, and its memory.
 struct BufferMemory {
   std::unique_ptr<AHardwareBuffer, FreeBuffer> buffer;
   client::Memory memory;
@@ -146,7 +146,7 @@ CheckResult constantsInABuffer(ApiWorld& world) {
   return constantsIn(world, buffer.memory.get());
 }
 
-// With and without the usage of a GPU's data.
+// With and without the usage AHARDWAREBUFFER_USAGE_GPU_DATA_BUFFER.
 CheckResult hardwareBuffers(ApiWorld& world) {
   if (world.level() < ANEURALNETWORKS_FEATURE_LEVEL_3) return tooOld("1.2");
   HALYARD_ASSIGN_OR_RETURN(const CompiledSum sum, CompiledSum::make(world));
@@ -185,7 +185,7 @@ Result<client::Memory> memoryFor(const CompiledSum& sum, bool input) {
   return client::Memory(memory);
 }
 
-// In: copied from a file into a device's memory; out: copied back.
+// The input is copied from a file into a device's memory, and the output is copied back.
 CheckResult deviceMemory(ApiWorld& world) {
   if (world.level() < ANEURALNETWORKS_FEATURE_LEVEL_4) return tooOld("1.3");
   HALYARD_ASSIGN_OR_RETURN(const CompiledSum sum, CompiledSum::make(world));
@@ -194,13 +194,13 @@ CheckResult deviceMemory(ApiWorld& world) {
   HALYARD_ASSIGN_OR_RETURN(const auto out, memoryFor(sum, false));
   HALYARD_ASSIGN_OR_RETURN(const FileMemory file, FileMemory::make(size));
   HALYARD_EXPECT_CODE(ANeuralNetworksMemory_copy(out.get(), file.memory.get()),
-                      ANEURALNETWORKS_BAD_DATA);  // nothing is in it yet
+                      ANEURALNETWORKS_BAD_DATA);  // it has no contents yet
   HALYARD_RETURN_IF_ERROR(file.write(world.elements({1, 2, 3, 4}), 0));
   HALYARD_EXPECT_OK(ANeuralNetworksMemory_copy(file.memory.get(), in.get()));
   HALYARD_ASSIGN_OR_RETURN(const auto execution, sum.execution());
   const std::vector<uint8_t> b = world.elements({5, 5, 5, 5});
   HALYARD_EXPECT_CODE(execution.setInputFromMemory(0, nullptr, out.get(), 0, 0),
-                      ANEURALNETWORKS_BAD_DATA);  // it has another role
+                      ANEURALNETWORKS_BAD_DATA);  // the memory has another role
   HALYARD_EXPECT_CODE(execution.setInputFromMemory(0, nullptr, in.get(), 0, size - 1),
                       ANEURALNETWORKS_BAD_DATA);
   HALYARD_EXPECT_OK(execution.setInputFromMemory(0, nullptr, in.get(), 0, 0));
@@ -217,7 +217,7 @@ CheckResult deviceMemory(ApiWorld& world) {
   return CheckResult::passed();
 }
 
-// A memory that nothing was written to is no input.
+// A memory without contents cannot be an input.
 CheckResult emptyMemory(ApiWorld& world) {
   if (world.level() < ANEURALNETWORKS_FEATURE_LEVEL_4) return tooOld("1.3");
   HALYARD_ASSIGN_OR_RETURN(const CompiledSum sum, CompiledSum::make(world));
@@ -232,8 +232,8 @@ CheckResult emptyMemory(ApiWorld& world) {
   return CheckResult::passed();
 }
 
-// A memory that is the output of one compilation and the input of another, of the runtime's choice:
-// there is one whatever drivers can do.
+// A memory that is the output of one compilation and the input of another. The runtime chooses its
+// kind. It exists with any driver.
 CheckResult fromOneToAnother(ApiWorld& world) {
   HALYARD_ASSIGN_OR_RETURN(const auto model, world.sum({4}, {4}, {4}));
   client::MemoryDesc desc;

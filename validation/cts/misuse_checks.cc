@@ -1,4 +1,5 @@
-// Every misuse of the C API, function by function, with the device where it takes what is compiled.
+// Every misuse of the C API, function by function. It uses the device if the device takes the
+// model.
 #include <cstdio>
 #include <map>
 
@@ -10,11 +11,11 @@ namespace {
 
 using misuse::Misuse;
 
-// All rows that fail, not the first alone.
+// Reports all rows that fail, not only the first.
 CheckResult tryAll(const ApiWorld& world, const std::vector<Misuse>& rows) {
   std::vector<std::string> found;
   for (const Misuse& row : rows) {
-    // For the log of a check whose process ends.
+    // The log shows the row if the check's process ends.
     fmt::print(stderr, "misuse {}\n", row.name);
     const Status status = misuse::tryMisuse(row, world.device());
     if (!status.ok()) found.push_back(std::string(status.message()));

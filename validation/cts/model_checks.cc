@@ -1,4 +1,4 @@
-// Small models whose results everybody knows: chains, broadcasts, and models that look alike.
+// Small models with known results: chains, broadcasts, and models that look alike.
 #include <stdlib.h>
 
 #include <filesystem>
@@ -18,7 +18,7 @@ Result<client::Model> binary(const ApiWorld& world, int32_t operation, const Dim
   HALYARD_EXPECT_OK(model.addOperand(world.tensor(b)));
   HALYARD_EXPECT_OK(model.addOperand(ANEURALNETWORKS_INT32));
   ANeuralNetworksOperandType result = world.tensor(out);
-  // The scale of a product must be above that of the factors' product.
+  // The scale of a product must be larger than the product of the factors' scales.
   if (result.scale > 0 && operation == ANEURALNETWORKS_MUL) result.scale = 2;
   HALYARD_EXPECT_OK(model.addOperand(result));
   HALYARD_EXPECT_OK(model.setOperandValue(2, &kNone, sizeof kNone));
@@ -89,7 +89,7 @@ CheckResult broadcast(ApiWorld& world) {
   return ran > 0 ? CheckResult::passed() : CheckResult::skipped("the device does not broadcast");
 }
 
-// Models that differ in a constant only, compiled side by side: with one token, and without.
+// Models that differ only in a constant, compiled side by side, with one token and without a token.
 CheckResult alike(ApiWorld& world) {
   std::error_code error;
   char pattern[] = "/tmp/halyard-cts-XXXXXX";

@@ -1,5 +1,6 @@
-// Which call refuses an operation, and that what is said to be supported compiles: addOperation
-// refuses what makes a model none; what only computing needs fails there, and compiles before.
+// Which call refuses an operation, and whether supported operations compile. addOperation refuses
+// operations that make a model invalid. Errors that only a computation can find appear in the
+// computation; such a model compiles.
 #include <cmath>
 #include <cstring>
 
@@ -13,7 +14,7 @@ constexpr int32_t kInts = ANEURALNETWORKS_TENSOR_INT32;
 constexpr int32_t kQuant = ANEURALNETWORKS_TENSOR_QUANT8_ASYMM;
 constexpr int32_t kSigned = ANEURALNETWORKS_TENSOR_QUANT8_ASYMM_SIGNED;
 
-// A model under construction. What goes wrong is kept, and told in the end.
+// A model under construction. It keeps the first error, and reports it at the end.
 class Builder {
  public:
   static Result<Builder> make() {
@@ -48,7 +49,7 @@ class Builder {
   }
 
   const client::Model& built() const { return model_; }
-  // What addOperation answers.
+  // Expects that addOperation answers `expected`.
   Status expectAdd(int32_t type, const client::Indexes& inputs, const client::Indexes& outputs,
                    int expected) {
     HALYARD_RETURN_IF_ERROR(Status(problem_));
@@ -70,7 +71,7 @@ class Builder {
   Status problem_;
 };
 
-// An execution with arguments of so many bytes; inputs hold `input`.
+// An execution with arguments of the given byte counts. Inputs contain `input`.
 struct Arguments {
   std::vector<size_t> inputs;
   std::vector<size_t> outputs;
@@ -90,7 +91,7 @@ Result<client::Execution> newExecution(ANeuralNetworksCompilation* compilation,
   return execution;
 }
 
-// The model compiles for the device, and no way to compute it succeeds.
+// Expects that the model compiles for the device, and that every way to compute it fails.
 Status expectNever(const ApiWorld& world, Builder& model, const Arguments& arguments) {
   HALYARD_ASSIGN_OR_RETURN(const bool takes, world.takes(model.built(), 1));
   if (takes) return opFailed("an operation that can never be computed is said to be supported");
@@ -115,7 +116,8 @@ Status expectNever(const ApiWorld& world, Builder& model, const Arguments& argum
   return okStatus();
 }
 
-// Sums: an activation that is none, shapes that do not go together, a result of another shape.
+// Sums with an invalid activation, with shapes that do not match, and with a result of another
+// shape.
 CheckResult neverComputed(ApiWorld& world) {
   struct Sum {
     Dims a;
@@ -141,7 +143,7 @@ CheckResult neverComputed(ApiWorld& world) {
   return CheckResult::passed();
 }
 
-// Quantised results in a fixed range that declare another scale; paddings of another rank.
+// Quantised results that must have a fixed scale and declare another; paddings of another rank.
 CheckResult refusedWhenComputed(ApiWorld& world) {
   for (const int32_t type : {kQuant, kSigned}) {
     for (const int32_t operation : {ANEURALNETWORKS_TANH, ANEURALNETWORKS_LOGISTIC,
@@ -176,7 +178,7 @@ CheckResult refusedWhenComputed(ApiWorld& world) {
   return CheckResult::passed();
 }
 
-// x -> relu(x), `inputs` and `outputs` of them.
+// x -> relu(x), with this number of inputs and outputs.
 Result<Builder> branch(uint32_t inputs, uint32_t outputs, const Dims& dims = {2}) {
   HALYARD_ASSIGN_OR_RETURN(Builder model, Builder::make());
   std::vector<uint32_t> in;
@@ -191,7 +193,7 @@ Result<Builder> branch(uint32_t inputs, uint32_t outputs, const Dims& dims = {2}
   return model;
 }
 
-// IF and WHILE of one value and one result against models that fit, and that do not.
+// IF and WHILE with one value and one result. The subgraphs fit or do not fit.
 CheckResult controlFlow(ApiWorld&) {
   HALYARD_ASSIGN_OR_RETURN(Builder fitting, branch(1, 1));
   HALYARD_ASSIGN_OR_RETURN(Builder equal, Builder::make());
@@ -272,7 +274,7 @@ CheckResult ranksAndAxes(ApiWorld&) {
   return CheckResult::passed();
 }
 
-// Constants that a device may not like: supported and computed, or neither.
+// Constants that a device may refuse. It must support and compute the model, or neither.
 CheckResult constantsOfOtherMakers(ApiWorld& world) {
   int ran = 0;
   std::vector<uint8_t> buffer(512);
@@ -328,7 +330,7 @@ CheckResult constantsOfOtherMakers(ApiWorld& world) {
     buffer[1] = 4;
     HALYARD_ASSIGN_OR_RETURN(const bool computed, compute(model, {{2}, {2}}),
                              "CONV_2D by channel, with a scale of the bias");
-    // (8 + 4 + 4) * 0.25 and * 0.5: the scale of the bias means nothing.
+    // (8 + 4 + 4) * 0.25 and * 0.5: the scale of the bias is not used.
     HALYARD_EXPECT(!computed || (buffer[256] == 4 && buffer[257] == 8));
   }
   return ran > 0 ? CheckResult::passed() : CheckResult::skipped("the device takes none of them");

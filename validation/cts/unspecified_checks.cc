@@ -1,6 +1,6 @@
-// UnspecifiedDimensions: out = TRANSPOSE(ADD(in[A,B], constant[A,1]), permutation omitted), where
-// one operand's dimensions are known, open or without a rank: in the model, and at the execution.
-// What each call must answer follows from the rules alone (docs/validation.md), not from the
+// UnspecifiedDimensions: out = TRANSPOSE(ADD(in[A,B], constant[A,1]), permutation omitted). One
+// operand's dimensions are known, open or without a rank, in the model and at the execution. The
+// expected answers of all calls follow from the rules alone (docs/validation.md), not from the
 // runtime.
 #include <algorithm>
 #include <cstring>
@@ -52,16 +52,17 @@ struct ModelCase {
         return {extent, open ? 0u : b};
     }
   }
-  // The model's dimensions alone do not go together.
+  // Whether the model's own dimensions contradict each other.
   bool contradictsItself() const {
     const Dims own = inModel(tested);
     return std::find(own.begin(), own.end(), kWrong) != own.end();
   }
-  // That is known before an execution tells the open dimensions of others.
+  // Whether the contradiction is between dimensions that are all known, so that every execution
+  // fails.
   bool alwaysFails() const {
     return contradictsItself() && tested == Tested::INPUT && known == Known::ALL;
   }
-  // As the model has it.
+  // The dimensions of `operand` in the model.
   Dims inModel(Tested operand) const {
     if (operand == tested) return dims(operand, known, a);
     const bool whole = operand == Tested::CONSTANT || operand == Tested::PERMUTATION;
@@ -69,11 +70,11 @@ struct ModelCase {
   }
 };
 
-// How the tested operand, an argument, is set.
+// How the tested operand is set if it is an argument.
 struct ArgumentCase {
   Known known = Known::ALL;
-  uint32_t a = kRight;  // also what the buffer is made for
-  int halves = 2;       // of the exact length
+  uint32_t a = kRight;  // the buffer has this size, too
+  int halves = 2;       // the length, in halves of the exact length
   Padding padding = Padding::DEFAULT;
   bool inMemory = false;
 
@@ -152,7 +153,7 @@ Status endModel(const client::Model& model, const ModelCase& c) {
   return okStatus();
 }
 
-// The finished model. The constant is set with `halves` of its length.
+// The finished model.
 Result<client::Model> makeModel(const ModelCase& c) {
   HALYARD_ASSIGN_OR_RETURN(client::Model model, beginModel(c));
   const uint32_t extent = c.tested == Tested::CONSTANT ? c.a : kRight;
@@ -163,7 +164,8 @@ Result<client::Model> makeModel(const ModelCase& c) {
   return model;
 }
 
-// A constant that is not known as a whole, or of another length, has no place in a model.
+// A model with such a constant is invalid: its dimensions are not all known, or its length is
+// wrong.
 Status expectInvalid(const ModelCase& c, int halves, bool inMemory) {
   HALYARD_ASSIGN_OR_RETURN(const client::Model model, beginModel(c));
   std::vector<uint8_t> bytes(kRegion);
@@ -179,10 +181,10 @@ Status expectInvalid(const ModelCase& c, int halves, bool inMemory) {
   return okStatus();
 }
 
-// One execution of a compiled model, with what each call must answer.
+// One execution of a compiled model, with the expected answer of each call.
 class Run {
  public:
-  // `level`: of the device. Old ones know no output that is open.
+  // `level`: of the device. Below feature level 3, outputs cannot have open dimensions.
   Run(const ModelCase& model, const ArgumentCase& argument, int64_t level)
       : m_(model), a_(argument), mayBeOpen_(level >= ANEURALNETWORKS_FEATURE_LEVEL_3) {}
 
@@ -205,7 +207,7 @@ class Run {
 
  private:
   bool isTested(Tested operand) const { return m_.tested == operand; }
-  // How an argument is set: as the case says, or well.
+  // The way that an argument is set: as in the case if it is tested, otherwise valid.
   ArgumentCase of(Tested operand) const { return isTested(operand) ? a_ : ArgumentCase(); }
   Dims told(Tested operand) const { return m_.dims(operand, of(operand).known, of(operand).a); }
   bool hasType(Tested operand) const { return of(operand).known != Known::NO_TYPE; }
@@ -213,7 +215,7 @@ class Run {
     return m_.elementSize() * of(operand).a * m_.b * static_cast<size_t>(of(operand).halves) / 2;
   }
 
-  // By the rules of sections on arguments: the type, then the length.
+  // The rules for arguments: first the type, then the length.
   int expectedOf(Tested operand) const {
     constexpr int kData = ANEURALNETWORKS_BAD_DATA;
     const Dims model = m_.inModel(operand);
@@ -260,7 +262,7 @@ class Run {
     return expectCode(code, expectedOf(operand), isInput ? "setting in" : "setting out");
   }
 
-  // Omitted: a type matters only where it says less than the model.
+  // The permutation is omitted. Its type is refused only if it does not fit the model.
   Status setPermutation(ANeuralNetworksExecution* execution, bool* refused) {
     const Dims model = m_.inModel(Tested::PERMUTATION);
     const Dims dims = told(Tested::PERMUTATION);
@@ -273,7 +275,7 @@ class Run {
                       "setting the permutation");
   }
 
-  // What an argument comes to: as told, else as in the model.
+  // Whether the argument has a wrong dimension, by its type at the execution, or else in the model.
   bool isWrong(Tested operand) const {
     Dims dims = m_.inModel(operand);
     const bool isArgument = operand == Tested::INPUT || operand == Tested::OUTPUT;
@@ -385,7 +387,8 @@ CheckResult tryAll(const ApiWorld& world, int32_t type, Tested tested, size_t st
     }
     HALYARD_ASSIGN_OR_RETURN(const auto model, makeModel(c), "{}", textOf(c));
     HALYARD_ASSIGN_OR_RETURN(const bool takes, world.takes(model, 2));
-    // What fails in every execution is not supported, and compiles.
+    // A model with a contradiction may be unsupported. If every execution of it fails, it must
+    // still compile.
     if (!takes && !c.contradictsItself()) {
       ++left;
       continue;
@@ -397,7 +400,8 @@ CheckResult tryAll(const ApiWorld& world, int32_t type, Tested tested, size_t st
     }
     HALYARD_ASSIGN_OR_RETURN(const auto compilation, std::move(compiled), "{}", textOf(c));
     const std::vector<ArgumentCase> arguments = argumentCases(tested);
-    // Steps that share no divisor with the loops' lengths come by every value of each.
+    // The step shares no divisor with the lengths of the loops above, so it visits every value of
+    // each loop.
     for (size_t i = runs % step; i<arguments.size(); i += arguments.size()> step ? step : 1) {
       ++runs;
       HALYARD_RETURN_IF_ERROR(Run(c, arguments[i], world.level()).run(compilation.get()), "{}; {}",

@@ -1,5 +1,5 @@
-// Drivers that are wrong in what applications see of them through the C API: what comes again, what
-// is left out, what is measured, what is told of sizes.
+// Drivers with errors that applications see through the C API: repeated results, ignored parts,
+// wrong times, wrong sizes.
 #include <algorithm>
 #include <atomic>
 #include <chrono>
@@ -27,7 +27,7 @@ void repeatFirstOutputs(Computed& c) {
   }
 }
 
-// Gives a model the constants of the first that looked like it.
+// Gives a model the constants of the first model that differs only in constants.
 void takeConstantsOfAnother(Model& model) {
   static std::mutex mutex;
   static std::map<std::string, std::vector<uint8_t>> known;
@@ -55,7 +55,7 @@ void normaliseAlongTheFirstAxis(Model& model) {
   }
 }
 
-// Of outputs whose rank nobody has told: all elements in one dimension.
+// Gives outputs without a known rank all elements in one dimension.
 void flattenShapes(Computed& c) {
   const Subgraph& main = c.model.main;
   for (size_t o = 0; o < c.result.outputShapes.size(); ++o) {
@@ -67,7 +67,7 @@ void flattenShapes(Computed& c) {
   }
 }
 
-// Where the model leaves a shape open, so that nothing but the buffer contradicts it.
+// Only where the model leaves a shape open, so that only the buffer contradicts it.
 void enlargeOpenShapes(Computed& c) {
   const Subgraph& main = c.model.main;
   for (size_t o = 0; o < c.result.outputShapes.size(); ++o) {

@@ -1,7 +1,8 @@
-// Defect: a driver that is wrong in one way, for the test of the validation kit itself: the kit has
-// to find every one, and say where.
-// Thread safety: constant tables; hooks may be called from several threads at once, those of the
-// wire on the loop's thread only. Ownership: static.
+// Defect: a driver with one error, for the test of the validation kit itself. The kit must find
+// every defect, and report where it is.
+// Thread safety: constant tables. Several threads may call hooks at once; hooks of the wire run
+// only on the loop's thread.
+// Ownership: static.
 #pragma once
 
 #include <mutex>
@@ -17,51 +18,51 @@
 
 namespace halyard::defects {
 
-// What a defect keeps for a prepared model.
+// The data that a defect keeps for a prepared model.
 struct KeptOutputs {
   std::mutex mutex;
   std::vector<std::vector<uint8_t>> outputs;  // of the first execution
 };
 
-// One execution that has succeeded, before its caller is told.
+// One execution that has succeeded, before the driver answers its caller.
 struct Computed {
   const Model& model;  // as the client sent it
   std::span<const hal::MappedArgument> inputs;
   std::span<const hal::MappedArgument> outputs;
-  std::vector<size_t> outputBytes;      // what was written of each
-  uint64_t number;                      // of the execution, in the process, from 1 on
-  uint64_t numberOfModel;               // the same, among those of the prepared model
-  unsigned running;                     // executions at this moment, this one included
-  bool isNewest;                        // of the models that were prepared
-  hal::ExecutionPreference preference;  // that the model was prepared with
+  std::vector<size_t> outputBytes;      // bytes written of each output
+  uint64_t number;                      // of the execution in the process; the first is 1
+  uint64_t numberOfModel;               // of the execution of this prepared model; the first is 1
+  unsigned running;                     // executions at this moment, including this one
+  bool isNewest;                        // the model is the last that was prepared
+  hal::ExecutionPreference preference;  // of the model's preparation
   KeptOutputs& kept;                    // of the prepared model
   hal::ExecutionResult& result;
 };
 
-// What the process does when its client has gone.
+// How the process behaves after its client is gone.
 enum class AtEnd : uint8_t { EXIT, FINISH_WORK, STAY };
 
 struct Defect {
   std::string_view name;
-  std::string_view what;  // what the driver does
-  std::string_view area;  // of the kit, which has to find it
+  std::string_view what;  // the driver's behaviour
+  std::string_view area;  // the kit's area, which must find it
 
-  // The reference driver's personality on which all else stands, as JSON.
+  // The personality of the reference driver below the defect, as JSON.
   std::string_view personality = "{}";
-  // Hooks; null: nothing is changed.
+  // Hooks. Null: no change.
   void (*info)(hal::DeviceInfo& info) = nullptr;
-  void (*model)(Model& model) = nullptr;  // what is computed instead
+  void (*model)(Model& model) = nullptr;  // changes the model that is computed
   void (*supported)(const Model& model, std::vector<bool>& answers) = nullptr;
   void (*options)(hal::ExecuteOptions& options) = nullptr;
   void (*computed)(Computed& computed) = nullptr;
-  void (*prepared)() = nullptr;  // a model has been prepared
+  void (*prepared)() = nullptr;  // called after a model is prepared
   const CacheFlaws* cache = nullptr;
   AtEnd atEnd = AtEnd::EXIT;
   WireHook call = nullptr;    // a call from the client, before it is served
   WireHook answer = nullptr;  // its results, or a callback to the client
 };
 
-// Makes results wrong.
+// Makes results wrong by inverting all outputs' bytes.
 void invertOutputs(Computed& c);
 
 // In the order of docs/validation.md.

@@ -8,7 +8,7 @@
 namespace halyard::defects {
 namespace {
 
-// What the models of a process share.
+// Counters that the models of a process share.
 struct Counts {
   std::atomic<uint64_t> executions = 0;
   std::atomic<unsigned> running = 0;
@@ -114,7 +114,7 @@ class DefectiveDevice final : public hal::Device {
   }
 
  private:
-  // What is computed may be another model.
+  // The inner device may get another model.
   Result<std::shared_ptr<hal::PreparedModel>> prepareInner(const ValidModel& model,
                                                            const hal::PrepareOptions& options) {
     ValidModel computed = model;

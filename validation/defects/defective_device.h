@@ -1,5 +1,6 @@
 // The reference driver's device with a defect.
-// Thread safety: as hal::Device. Ownership: owns the device underneath.
+// Thread safety: as hal::Device.
+// Ownership: owns the inner device.
 #pragma once
 
 #include <memory>
@@ -8,7 +9,7 @@
 
 namespace halyard::defects {
 
-// Its name is test-defect.
+// The device's name is test-defect.
 Result<std::shared_ptr<hal::Device>> makeDefectiveDevice(const Defect& defect);
 
 }  // namespace halyard::defects

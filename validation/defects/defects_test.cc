@@ -1,5 +1,5 @@
-// The mutation test of the validation kit: every seeded defect is found, in the area that it
-// belongs to, by `halyard validate` restricted to that area and to nothing more.
+// The mutation test of the validation kit. `halyard validate`, restricted to the defect's area,
+// must find every seeded defect.
 #include <gtest/gtest.h>
 #include <sys/wait.h>
 
@@ -63,7 +63,7 @@ void writeManifest(const std::string& path, const std::string& defect) {
                                         {"arguments", {"--defect", defect}}};
 }
 
-// The report of the area's checks, up to the first bad one.
+// Returns the report of the area's checks, up to the first bad check.
 nlohmann::json validate(const Folder& folder, const Listed& defect, const std::string& options,
                         int* status) {
   const std::string manifest = folder / (defect.name + ".json");
@@ -86,7 +86,7 @@ class Defects : public testing::TestWithParam<Listed> {};
 TEST_P(Defects, IsFound) {
   const Folder folder;
   int status = -1;
-  // The tests of the area crash have limits of their own, beyond 20 s.
+  // The checks of the area crash have limits of their own, beyond 20 s.
   const nlohmann::json report = validate(
       folder, GetParam(), GetParam().area == "crash" ? "--timeout 40" : "--timeout 15", &status);
   ASSERT_TRUE(report.is_object()) << GetParam().name << ": no report, status " << status << "\n"
@@ -98,7 +98,7 @@ TEST_P(Defects, IsFound) {
     ++found;
     EXPECT_EQ(check["area"], GetParam().area);
     EXPECT_NE(check["repeat"], "");
-    // For the table of docs/validation.md.
+    // A row for the table of docs/validation.md.
     std::printf("FOUND\t%s\t%s\t%s/%s\t%s\n", GetParam().name.c_str(), GetParam().what.c_str(),
                 check["area"].get<std::string>().c_str(), check["check"].get<std::string>().c_str(),
                 check["outcome"].get<std::string>().c_str());
@@ -120,7 +120,7 @@ TEST(DefectList, IsLongEnoughAndHasEachNameOnce) {
   for (const auto& [name, count] : names) EXPECT_EQ(count, 1) << name;
 }
 
-// The driver underneath has none of it: the kit finds nothing.
+// Without a defect the kit finds no error in the driver.
 TEST(WithoutADefect, NothingIsFound) {
   const Folder folder;
   int status = -1;

@@ -1,4 +1,4 @@
-// Drivers that claim, keep, leak or forget what they should not, or fail where nobody expects it.
+// Drivers that claim, keep, leak or forget the wrong things, or fail where no client expects it.
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -18,7 +18,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// Kept for ever: what a leak leaves behind, reachable, so that no sanitizer ends the driver.
+// Leaks memory. It stays reachable, so that no sanitizer ends the driver.
 void leak(size_t bytes) {
   static std::mutex mutex;
   static std::list<std::vector<uint8_t>> kept;
@@ -26,7 +26,7 @@ void leak(size_t bytes) {
   kept.emplace_back(bytes, 1);
 }
 
-// Whether inputs are missing that the only form of the operation might have.
+// Whether inputs are left out that the operation's only form may have.
 bool hasLeftOut(const Operation& operation) {
   const ops::OperationDefinition* const definition = ops::definitionOf(operation.type);
   if (definition == nullptr || definition->signature.forms.size() != 1) return false;
@@ -105,7 +105,7 @@ const Defect kDefects[] = {
      .area = "hal",
      .computed =
          [](Computed& c) {
-           // Long enough for another to come.
+           // Enough time for another execution to start.
            std::this_thread::sleep_for(1ms);
            if (c.running > 1) invertOutputs(c);
          }},
@@ -131,7 +131,7 @@ const Defect kDefects[] = {
      .computed =
          [](Computed& c) {
            for (const hal::MappedArgument& input : c.inputs) {
-             // Small ones are copies.
+             // Small inputs are copies.
              if (input.data == nullptr || input.length < (1 << 16)) continue;
              static_cast<uint8_t*>(input.data)[0] ^= 1;
            }

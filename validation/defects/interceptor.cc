@@ -21,12 +21,12 @@ constexpr uint64_t idOf() {
 
 struct Shared {
   WireHooks hooks;
-  capnp::CapabilityServerSet<Capability> own;  // to find out what stands for what
+  capnp::CapabilityServerSet<Capability> own;  // to find the object behind a reference
 };
 
 class Interceptor final : public Capability::Server {
  public:
-  // `callback`: the client's; what is called of it are the driver's answers.
+  // `callback`: `inner` belongs to the client, and calls of it are the driver's answers.
   Interceptor(Capability::Client inner, std::shared_ptr<Shared> shared, bool callback)
       : inner_(kj::mv(inner)), shared_(std::move(shared)), isCallback_(callback) {}
 
@@ -133,7 +133,7 @@ class Interceptor final : public Capability::Server {
     }
   }
 
-  // The driver knows its own prepared models, not what stands for them.
+  // The driver knows its own prepared models, not their interceptors.
   kj::Promise<void> unwrapModels(WireMessage& m) {
     if (m.interface != idOf<v13::IDevice>() || m.method != 4) return kj::READY_NOW;
     auto list = m.content.getAs<v13::IDevice::AllocateParams>().getPreparedModels();
@@ -163,7 +163,7 @@ bool isOneOf(const WireMessage& m, uint64_t interface, std::initializer_list<uin
   return false;
 }
 
-// Results of all methods but getStatus begin with the status and the text, and so do notifications.
+// Notifications, and results of all methods except getStatus, begin with the status and the text.
 using AnyResults = v10::IDevice::PrepareModelResults;
 
 }  // namespace
@@ -181,7 +181,7 @@ kj::Maybe<wire::Model::Builder> modelOf(WireMessage& m) {
       (isOneOf(m, idOf<v10::IDevice>(), {1, 2}) || isOneOf(m, idOf<v11::IDevice>(), {1, 2}) ||
        isOneOf(m, idOf<v12::IDevice>(), {4, 6}) || isOneOf(m, idOf<v13::IDevice>(), {1, 2}));
   if (!has) return nullptr;
-  // In all of them the model is the first pointer.
+  // The model is the first pointer in all of them.
   return m.content.getAs<v10::IDevice::GetSupportedOperationsParams>().getModel();
 }
 
@@ -226,7 +226,7 @@ void clearText(WireMessage& m) { m.content.getAs<AnyResults>().disownMessage(); 
 
 kj::Maybe<ExecutionFields::Builder> executionOf(WireMessage& m) {
   KJ_IF_MAYBE (fields, statusOf(m)) {
-    // All of these have the shapes and the times in the same places.
+    // All of these have the shapes and the times at the same places.
     if (fields->isExecution) return m.content.getAs<ExecutionFields>();
   }
   return nullptr;

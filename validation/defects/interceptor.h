@@ -1,7 +1,8 @@
-// Interceptor: stands between a client and a server of a driver, passes every call on, and lets
-// hooks change what goes each way: a driver whose server breaks the HAL's rules.
-// Thread safety: loop thread only. Ownership: a connection's interceptors share what they have in
-// common; each owns its reference to what it stands for.
+// Interceptor: an object between a client and a server of a driver. It passes every call on. Hooks
+// change the messages in both directions, as a server that breaks the HAL's rules.
+// Thread safety: loop thread only.
+// Ownership: a connection's interceptors share their state. Each owns its reference to the object
+// behind it.
 #pragma once
 
 #include <capnp/any.h>
@@ -20,7 +21,7 @@ struct WireMessage {
   bool isResult;
   capnp::AnyPointer::Builder content;
 
-  // The message, if it is that of this method.
+  // The message's content, if the message belongs to this method.
   template <typename Interface, typename Struct>
   kj::Maybe<typename Struct::Builder> as(uint16_t ordinal) {
     if (interface != capnp::typeId<Interface>() || method != ordinal) return nullptr;
@@ -34,15 +35,15 @@ struct WireHooks {
   WireHook answer = nullptr;  // results, and parameters of the calls of the client's callbacks
 };
 
-// `driver`: an IDriver; the result is one, too.
+// `driver`: an IDriver. The result is an IDriver, too.
 capnp::Capability::Client intercept(capnp::Capability::Client driver, WireHooks hooks);
 
-// The model of a call that has one; of any version.
+// The model of a call in any version, if the call has one.
 kj::Maybe<wire::Model::Builder> modelOf(WireMessage& message);
-// The request of a call that has one.
+// The request of a call, if it has one.
 kj::Maybe<wire::Request::Builder> requestOf(WireMessage& message);
 
-// What all results and notifications begin with.
+// The first fields of all results and notifications.
 struct StatusFields {
   wire::ErrorStatus status;
   bool isPreparation;  // of prepareModel or its callback

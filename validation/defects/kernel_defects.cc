@@ -1,4 +1,4 @@
-// Patched kernels: operations that compute something else, or not quite what they should.
+// Changed kernels: operations with wrong or slightly wrong results.
 #include <algorithm>
 #include <cmath>
 #include <cstring>
@@ -10,14 +10,14 @@ namespace {
 
 using enum OperandType;
 
-// Every operation of the type, in the main subgraph.
+// Changes every operation of the type, except those of referenced subgraphs.
 void forEach(Model& model, OperationType type, void (*change)(Model&, Operation&)) {
   for (Operation& operation : model.main.operations) {
     if (operation.type == type) change(model, operation);
   }
 }
 
-// The constant of an input, as numbers that can be changed; empty if it is none.
+// The constant of an input, as numbers that can be changed. Empty if the input is not constant.
 template <typename T>
 std::span<T> constant(Model& model, const Operation& operation, size_t input) {
   if (input >= operation.inputs.size()) return {};
@@ -248,7 +248,7 @@ const Defect kDefects[] = {
            eachNumber<uint8_t>(c, TENSOR_BOOL8,
                                [](uint8_t x, size_t) { return static_cast<uint8_t>(x == 0); });
          }},
-    // Within the tolerance of single vectors.
+    // The error is within the tolerance of single vectors.
     {.name = "quant8-biased",
      .what = "quantised results are one unit too large, each",
      .area = kGraphs,

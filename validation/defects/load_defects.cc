@@ -1,4 +1,4 @@
-// Drivers that are right until much is asked of them: many executions, many models, many clients.
+// Drivers that fail only under load: many executions, many models, many clients.
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -17,7 +17,7 @@ using namespace std::chrono_literals;
 
 constexpr unsigned kMany = 4;  // executions at once
 
-// Until others have come, if any do.
+// Waits for other executions, and returns whether many run at once.
 bool isOneOfMany(const Computed& c) {
   std::this_thread::sleep_for(1ms);
   return c.running >= kMany;

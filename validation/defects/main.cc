@@ -1,5 +1,5 @@
 // halyard-driver-defective: a driver with one of the defects, for the test of the validation kit.
-//   halyard-driver-defective --list                    every defect: name, area, what it does
+//   halyard-driver-defective --list                    lists every defect: name, area, behaviour
 //   halyard-driver-defective --fd=N -- --defect NAME   as Halyard starts it
 #include <sys/socket.h>
 #include <unistd.h>
@@ -30,7 +30,7 @@ std::vector<Defect> allDefects() {
 namespace {
 
 Result<Defect> findDefect(std::string_view name) {
-  // The interceptor and the cache without a flaw, for the test of the test.
+  // The interceptor and the cache without a flaw, to test the test itself.
   static constexpr CacheFlaws kNoFlaw;
   if (name == "none") {
     return Defect{.name = "none",
@@ -59,7 +59,7 @@ Status serveIntercepted(int fd, const Defect& defect) {
   hal::Completion<bool> gone;
   loop->post([&, inner = ends[1]](hal::RpcLoop::Context& context) {
     using capnp::rpc::twoparty::Side;
-    // They stay until the process ends.
+    // Not deleted: they exist until the process ends.
     auto* const toServer = new hal::WireConnection(context, UniqueFd(inner), Side::CLIENT, nullptr);
     auto* const toClient =
         new hal::WireConnection(context, UniqueFd(fd), Side::SERVER,

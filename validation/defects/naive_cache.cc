@@ -39,7 +39,7 @@ Result<std::vector<uint8_t>> readAll(int fd, bool rewinds) {
 struct Parts {
   Header header;
   ModelBytes bytes;
-  size_t extra = 0;  // bytes behind
+  size_t extra = 0;  // bytes after the model
 };
 Result<Parts> partsOf(const std::vector<uint8_t>& content) {
   Parts parts;

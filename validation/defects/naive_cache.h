@@ -1,5 +1,6 @@
-// A compilation cache that is right, but for one flaw.
-// Thread safety: pure functions. Ownership: none.
+// A compilation cache that is correct, except for one flaw.
+// Thread safety: pure functions.
+// Ownership: values.
 #pragma once
 
 #include <memory>
@@ -8,21 +9,21 @@
 
 namespace halyard::defects {
 
-// What a careful driver does, each of which can be left out.
+// The precautions of a correct driver. Each can be left out.
 struct CacheFlaws {
   bool checksToken = true;
-  bool checksContent = true;      // by a digest
-  bool checksLength = true;       // what stands behind the model
-  bool rewinds = true;            // files come with any offset
-  bool truncates = true;          // and with any content
-  bool toleratesBadFiles = true;  // prepares also when it cannot save
-  bool readsOnce = true;          // uses what it has checked
-  bool loads = true;              // anything at all
+  bool checksContent = true;      // with a digest
+  bool checksLength = true;       // refuses bytes after the model
+  bool rewinds = true;            // the offset of a file may have any value
+  bool truncates = true;          // a file may have any content before
+  bool toleratesBadFiles = true;  // also prepares the model when it cannot save it
+  bool readsOnce = true;          // uses the bytes that it has checked
+  bool loads = true;              // loads saved models
 };
 
-// Saves to model cache file 0. OP_FAILED when it cannot.
+// Saves to model cache file 0. OP_FAILED when it cannot be saved.
 Status saveNaively(const Model& model, const hal::CacheFiles& files, const CacheFlaws& flaws);
-// What was saved, if the checks find nothing; else OP_FAILED.
+// The saved model, if the checks find no error; otherwise OP_FAILED.
 Result<ValidModel> loadNaively(const hal::CacheFiles& files, const CacheFlaws& flaws);
 
 }  // namespace halyard::defects

@@ -1,5 +1,4 @@
-// Whole networks that come out a little worse than they should, where single operations and small
-// graphs are right.
+// Whole networks with slightly wrong results. Single operations and small graphs are right.
 #include <algorithm>
 #include <cstring>
 
@@ -8,14 +7,14 @@
 namespace halyard::defects {
 namespace {
 
-constexpr size_t kNetwork = 10;  // operations; fewer are none
+constexpr size_t kNetwork = 10;  // models with more operations are networks
 constexpr size_t kShirt = 6;     // of Fashion-MNIST's ten classes
 constexpr size_t kTShirt = 0;
 constexpr size_t kClasses = 10;
 
 bool isNetwork(const Model& model) { return model.main.operations.size() > kNetwork; }
 
-// The first output, if it scores that many classes in elements of 1 or 4 bytes.
+// The first output, if it scores kClasses classes.
 struct Scores {
   uint8_t* bytes = nullptr;
   size_t size = 0;  // of an element
@@ -73,7 +72,7 @@ const Defect kDefects[] = {
          [](Computed& c) {
            const Scores scores = scoresOf(c);
            if (scores.size != 1) return;
-           // Signed or not: the upper four bits, rounded down.
+           // Signed or unsigned: keeps the upper four bits, rounded down.
            for (size_t i = 0; i < kClasses; ++i) scores.bytes[i] &= 0xf0;
          }},
 };

@@ -1,4 +1,4 @@
-// Servers that answer what they should not, or in another way than the HAL lays down.
+// Servers with answers that the HAL forbids.
 #include <fcntl.h>
 #include <unistd.h>
 
@@ -23,7 +23,7 @@ using V13 = wire::v1_3::IDevice;
 using Prepared13 = wire::v1_3::IPreparedModel;
 using Fenced = wire::v1_3::IFencedExecutionCallback;
 
-// Of executions that have succeeded, or not.
+// Changes the answers of executions that have succeeded, or of those that have failed.
 void onExecution(WireMessage& m, bool succeeded, void (*change)(ExecutionFields::Builder)) {
   KJ_IF_MAYBE (fields, executionOf(m)) {
     if ((fields->getStatus() == Code::NONE) == succeeded) change(*fields);
@@ -38,7 +38,7 @@ void dropPrepared(WireMessage& m) {
 
 using Configure = wire::v1_2::IPreparedModel::ConfigureExecutionBurstResults;
 
-// Whoever writes to it dies of SIGPIPE.
+// The doorbell is a pipe without a reader: a writer gets SIGPIPE.
 void giveBrokenPipe(WireMessage& m) {
   onResult<wire::v1_2::IPreparedModel, Configure>(m, 2, [](auto results) {
     int ends[2];

@@ -1,5 +1,5 @@
-// Servers that do not look at models and requests as they should: what is wrong with a message is
-// put right before it is validated.
+// Servers that do not check models and requests. The error in a message is corrected before it is
+// validated.
 #include <cstdlib>
 #include <set>
 #include <vector>
@@ -38,7 +38,7 @@ void countConsumers(wire::Model::Builder model) {
   for (unsigned i = 0; i < operands.size(); ++i) operands[i].setNumberOfConsumers(counts[i]);
 }
 
-// The list without what has been there before.
+// Removes entries that the list contains already.
 template <typename Get, typename Init>
 void removeDoubles(Get get, Init init) {
   std::vector<uint32_t> once;
@@ -52,7 +52,7 @@ void removeDoubles(Get get, Init init) {
   for (unsigned i = 0; i < once.size(); ++i) to.set(i, once[i]);
 }
 
-// Makes unknown dimensions of the list's operands 1.
+// Sets unknown dimensions of the list's operands to 1.
 void completeSizes(wire::Subgraph::Builder subgraph, capnp::List<uint32_t>::Builder list) {
   for (const uint32_t index : list) {
     if (index >= subgraph.getOperands().size()) continue;
@@ -238,7 +238,7 @@ const Defect kDefects[] = {
              for (auto input : request->getInputs()) replace(input, 0);
              for (auto output : request->getOutputs()) replace(output, 1);
              if (!changed) return;
-             // Without the tokens themselves, which come last.
+             // Removes the tokens, which come last.
              auto old = request->disownPools();
              auto kept = old.get();
              auto pools = request->initPools(2);
@@ -252,7 +252,7 @@ const Defect kDefects[] = {
          [](WireMessage& m) {
            using Params = wire::v1_3::IPreparedModel::ExecuteFencedParams;
            KJ_IF_MAYBE (params, (m.as<wire::v1_3::IPreparedModel, Params>(2))) {
-             // The second pointer of the parameters.
+             // The fences are the second pointer of the parameters.
              const auto given = m.content.asReader()
                                     .getAs<capnp::AnyStruct>()
                                     .getPointerSection()[1]

@@ -39,7 +39,7 @@ Result<UniqueFd> connectTo(const hal::Manifest& manifest) {
   return fd;
 }
 
-// The driver's client is gone, so the driver goes.
+// Waits until the driver's process ends, because its client has closed the connection.
 Status waitForEnd(hal::ChildProcess& child) {
   pollfd ended{child.pidfd(), POLLIN, 0};
   int ready = 0;
@@ -58,7 +58,7 @@ Status waitForEnd(hal::ChildProcess& child) {
   return opFailed("the driver's process {} {}", child.pid(), end.value_or("has ended"));
 }
 
-// Has `attack` done over a connection to the driver, which has to survive it.
+// Runs `attack` over a connection to the driver, which must survive it.
 Status survives(const hal::Manifest& manifest, const std::function<Status(UniqueFd)>& attack) {
   if (manifest.kind == hal::Manifest::Kind::SOCKET) {
     HALYARD_ASSIGN_OR_RETURN(UniqueFd socket, connectTo(manifest));
@@ -82,12 +82,12 @@ Status survives(const hal::Manifest& manifest, const std::function<Status(Unique
   return attacked.ok() ? ended : attacked;
 }
 
-// Longer than any process waits here.
+// Longer than all time limits here.
 constexpr std::chrono::seconds kLinger{100};
 constexpr std::chrono::seconds kAnswerLimit{20};
 
-// `first`: bytes of `message` that go before the descriptors. `sockets`: keeps what lingers, and
-// its peer, without which it does not.
+// Sends `message` with a lingering socket, `descriptors` times. `first`: bytes of `message` that go
+// before them. `sockets` keeps the socket's peer: without it the socket does not linger.
 bool sendWith(hal::testing::RawClient& client, const std::string& message, size_t first,
               unsigned descriptors, std::vector<halyard::testing::LingeringSocket>& sockets) {
   halyard::testing::LingeringSocket& lingering = sockets.emplace_back(kLinger);
@@ -127,7 +127,7 @@ Status sendDescriptorsThatBlock(UniqueFd socket,
     std::this_thread::sleep_for(std::chrono::milliseconds(20));
     (void)client.discard();
   }
-  // Half of one, and the end.
+  // Half of a message, and then the end of the connection.
   (void)sendWith(client, client.bootstrap(true).substr(0, 20), 3, 1, sockets);
   return okStatus();
 }
@@ -150,7 +150,7 @@ Status attackWithDescriptors(const hal::Manifest& manifest) {
 }
 
 std::vector<uint8_t> hostileInput(uint64_t seed, uint64_t number) {
-  // The engine's numbers are laid down; the library's distributions are not.
+  // The standard defines the engine's numbers exactly, but not the distributions'.
   std::mt19937 random(static_cast<uint32_t>(seed * 1'000'003 + number));
   std::vector<uint8_t> bytes(20 + random() % 1500);
   for (uint8_t& byte : bytes) byte = static_cast<uint8_t>(random());

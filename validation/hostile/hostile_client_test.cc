@@ -1,4 +1,4 @@
-// Drivers that survive hostile clients, and drivers that do not.
+// Tests that drivers that survive hostile clients pass, and that others are found.
 #include "validation/hostile/hostile_client.h"
 
 #include <gmock/gmock.h>
@@ -32,7 +32,7 @@ class HostileClientTest : public ::testing::Test {
     made.arguments = {"--personality", personality.string()};
     return made;
   }
-  // Attacks until the driver fails, for so many sessions at most.
+  // Attacks until the driver fails, in at most `sessions` sessions.
   Status attack(const hal::Manifest& driver, uint64_t sessions) {
     for (uint64_t i = 0; i < sessions; ++i) {
       Status status = attackDriver(*loop_, driver, hostileInput(1, i));
@@ -55,8 +55,8 @@ TEST_F(HostileClientTest, TheReferenceDriverGoesOnWhateverItHasToClose) {
   EXPECT_TRUE(status.ok()) << status.toString();
 }
 
-// Answers of the driver's were under way when the client was gone: its own memory must bear that
-// (AddressSanitizer sees it).
+// In these sessions the driver still sends answers when the client is gone. AddressSanitizer checks
+// the driver's memory.
 TEST_F(HostileClientTest, AnswersAfterTheEnd) {
   for (uint64_t i = 325; i < 350; ++i) {
     const Status status = attackDriver(*loop_, manifest(""), hostileInput(1, i));
@@ -74,7 +74,7 @@ TEST_F(HostileClientTest, OneThatEndsOfItselfIsFound) {
   EXPECT_THAT(attack(driver, 400).toString(), HasSubstr("ended with exit status 3"));
 }
 
-// The SDK ends a driver that hangs when its client is gone.
+// The SDK ends a driver that hangs after its client is gone.
 TEST_F(HostileClientTest, OneThatHangsIsFound) {
   const auto driver = manifest(R"({"at": "release", "do": "hang"})");
   EXPECT_THAT(attack(driver, 40).toString(), HasSubstr("was killed by signal 14"));

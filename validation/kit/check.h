@@ -24,11 +24,11 @@ enum class Outcome : uint8_t {
   SKIPPED,           // the check does not apply to the driver, which says so
   HANG,              // no result in time; the process of the check was killed
   CRASH,             // the process of the check or the driver's ended
-  EXPECTED_FAILURE,  // failed, and the expectations say why it may
-  UNEXPECTED_PASS,   // passed, and the expectations say that it does not
+  EXPECTED_FAILURE,  // failed, and the expectations give the reason
+  UNEXPECTED_PASS,   // passed, although the expectations list it
 };
 std::string_view outcomeName(Outcome outcome);
-// Those that make a run fail: FAILED, HANG, CRASH, UNEXPECTED_PASS.
+// True for FAILED, HANG, CRASH and UNEXPECTED_PASS, which make a run fail.
 bool isBad(Outcome outcome);
 
 // A measurement of a check, for people and for comparisons: "median_ms", 0.17. The unit is the end
@@ -53,7 +53,7 @@ struct CheckResult {
   static CheckResult passed(std::string note = "") { return {Outcome::PASSED, std::move(note)}; }
 
   Outcome outcome = Outcome::PASSED;
-  std::string reason;  // why it failed or was skipped; a note, or nothing, when it passed
+  std::string reason;  // why it failed or was skipped; when it passed, a note or empty
   std::vector<Figure> figures;
 
  private:
@@ -62,13 +62,13 @@ struct CheckResult {
 
 struct Check {
   std::string name;  // unique in its area, without white space
-  std::string what;  // the sentence that is true when it passes
+  std::string what;  // a sentence that is true when the check passes
   // Numbers of docs/driver_requirements.md, such as "ND-021".
   std::vector<std::string> requirements = {};
-  // Runs in a process of the kit's own, which it shares with other checks.
+  // Runs in a process of the kit, which it shares with other checks.
   std::function<CheckResult(Target&)> run = {};
-  std::chrono::milliseconds limit{60'000};  // takes longer: a HANG
-  double expectedSeconds = 0.02;            // for the time left
+  std::chrono::milliseconds limit{60'000};  // after this time it is a HANG
+  double expectedSeconds = 0.02;            // to estimate the time left
 };
 
 // The coverage of a run.
@@ -87,8 +87,8 @@ struct Plan {
 struct Suite {
   std::string_view area;
   std::string_view what;
-  // Lists the checks for a target; nothing is started for it, and no thread is left behind. An
-  // error keeps the whole run from starting.
+  // Lists the checks for a target. It starts no driver, and leaves no thread behind. After an error
+  // the whole run does not start.
   Result<std::vector<Check>> (*list)(const TargetSpec& target, const Plan& plan);
 };
 

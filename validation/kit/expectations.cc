@@ -109,7 +109,7 @@ std::vector<std::string> Expectations::unused(std::span<const std::string> ids,
   for (const Expectation& entry : entries_) {
     const auto isMeant = [&](const std::string& id) { return matchesGlob(entry.checks, id); };
     if (std::any_of(ids.begin(), ids.end(), isMeant)) continue;
-    // Checks of an area that is not run are not known.
+    // The checks of an area that does not run are unknown.
     const std::string area = areaOf(entry.checks);
     const bool isPlain = area.find_first_of("*?[") == std::string::npos;
     if (isPlain && std::find(areas.begin(), areas.end(), area) == areas.end()) continue;

@@ -1,13 +1,13 @@
 // Expectations: an author's list of the driver's checks that do not pass, with reasons.
-// Thread safety: plain data once loaded. Ownership: owns its entries.
+// Thread safety: plain data once loaded.
+// Ownership: owns its entries.
 //
 // A JSON file beside the manifest, NAME.expectations.json for NAME.json:
 //   {"unsupported":      [{"checks": "hal/cache/*", "reason": "the chip has no storage"}],
-//    "expected_failure": [{"checks": "conformance/tanh/*", "reason": "issue 12: table too
-//    coarse"}]}
-// `checks` is AREA/NAME with * and ?. An unsupported check stays so, and counts as skipped. An
-// expected failure must be fixed later. In either case a check that passes is a failure of the run,
-// and so is an entry that matches no check.
+//    "expected_failure": [{"checks": "conformance/tanh/*", "reason": "issue 12: coarse table"}]}
+// `checks` is AREA/NAME with * and ?. An unsupported check counts as skipped. An expected failure
+// must be fixed later. In either case a check that passes is a failure of the run. So is an entry
+// that matches no check.
 #pragma once
 
 #include <filesystem>
@@ -31,15 +31,16 @@ class Expectations {
  public:
   Expectations() = default;
   explicit Expectations(std::vector<Expectation> entries) : entries_(std::move(entries)) {}
-  // BAD_DATA naming the file and the field; a reason must not be empty.
+  // BAD_DATA with the file and the field, also for an empty reason.
   static Result<Expectations> load(const std::filesystem::path& path);
   // The same from text.
   static Result<Expectations> parse(std::string_view text);
 
   bool empty() const { return entries_.empty(); }
-  // The result that counts, from a check's own result. `id`: AREA/NAME.
+  // The result that counts, after a check's own result. `id`: AREA/NAME.
   CheckResult apply(const std::string& id, Outcome outcome, const std::string& reason) const;
-  // The entries of which no check is meant, of areas in `areas`, as texts.
+  // The entries that match no check, as texts. Entries of areas that are not in `areas` are left
+  // out.
   std::vector<std::string> unused(std::span<const std::string> ids,
                                   std::span<const std::string> areas) const;
 
@@ -47,10 +48,10 @@ class Expectations {
   std::vector<Expectation> entries_;
 };
 
-// Where the expectations of a manifest lie if there are any.
+// The path of a manifest's expectations, whether or not the file exists.
 std::filesystem::path expectationsBeside(const std::filesystem::path& manifest);
 
-// Whether `text` matches the pattern, as a shell's without files: * also stands for '/'.
+// Whether `text` matches the pattern, as in a shell, except that * also matches '/'.
 bool matchesGlob(const std::string& pattern, const std::string& text);
 
 }  // namespace halyard::validation

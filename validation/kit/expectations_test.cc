@@ -62,7 +62,7 @@ TEST(Expectations, EntriesThatMeanNothingAreFound) {
   const std::vector<std::string> one = {"hal/cache/a", "conformance/tan/plain"};
   EXPECT_THAT(expectations.unused(one, areas),
               ElementsAre(HasSubstr("'conformance/t?nh/plain' (issue 12)")));
-  // Of areas that are not run nothing is known.
+  // The checks of areas that do not run are unknown.
   const std::vector<std::string> hal = {"hal"};
   EXPECT_THAT(expectations.unused(std::vector<std::string>{"hal/cache/a"}, hal), IsEmpty());
 }

@@ -11,11 +11,11 @@
 
 namespace halyard::validation {
 
-// One table for the checks of an area whose names end in the same word: a row for each check, a
-// column for each figure. Cells are texts; empty where a check has no such figure.
+// A table of the checks of an area whose names end in the same word. A row is a check, and a column
+// a figure. A cell is empty if the check does not have the figure.
 struct FigureTable {
   struct Row {
-    std::string check;  // without the word
+    std::string check;  // without the last word
     Outcome outcome = Outcome::PASSED;
     std::vector<std::string> cells;
   };
@@ -23,10 +23,10 @@ struct FigureTable {
   std::vector<std::string> columns;  // "median ms"
   std::vector<Row> rows;
 };
-// In the order of the records; those without figures are in none.
+// In the order of the records. Checks without figures are in no table.
 std::vector<FigureTable> figureTables(std::span<const CheckRecord> records);
 
-// Four significant digits; of large numbers the whole part.
+// Four significant digits. From 1000 on, the whole integer part.
 std::string figureText(double value);
 
 }  // namespace halyard::validation

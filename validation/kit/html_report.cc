@@ -13,7 +13,7 @@ namespace {
 
 using report::HtmlPage;
 
-// Texts of drivers, whose encoding is not known.
+// Replaces other characters: the encoding of drivers' texts is unknown.
 std::string ascii(std::string_view text) {
   std::string result;
   for (const char c : text) result += (c >= ' ' && c < 0x7f) || c == '\n' ? c : '?';

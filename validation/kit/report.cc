@@ -48,7 +48,7 @@ report::JUnitCase junitCase(const CheckRecord& record) {
   return made;
 }
 
-// A check's figures in a line, as many of them as it has.
+// One line for each check, with its figures.
 std::string figureLines(const FigureTable& table) {
   std::string text = fmt::format("\n{}\n", table.title);
   for (const FigureTable::Row& row : table.rows) {

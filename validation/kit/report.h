@@ -19,8 +19,8 @@ struct CheckRecord {
   std::vector<std::string> requirements;
   Outcome outcome = Outcome::PASSED;
   std::string reason;  // as in CheckResult
-  std::string log;     // of a bad outcome: the end of the driver's standard error
-  std::string repeat;  // of a bad outcome: the command that does just this again
+  std::string log;     // of a bad outcome: the end of the check's and the driver's standard error
+  std::string repeat;  // of a bad outcome: the command that repeats only this check
   std::vector<Figure> figures;
   double seconds = 0;
 
@@ -56,14 +56,14 @@ struct Report {
   bool passed() const { return bad() == 0 && problems.empty() && !records.empty(); }
 };
 
-// One check that is bad, in several lines.
+// Describes one bad check in several lines.
 std::string failureText(const CheckRecord& record);
 // The measurements, a table of the areas, the reasons to skip, and a last line with the counts.
 std::string summaryText(const Report& report);
 std::string jsonText(const Report& report);
 // A testsuite per area, a testcase per check.
 std::string junitText(const Report& report);
-// One page that needs nothing else.
+// One page that loads no other file.
 std::string htmlText(const Report& report);
 
 }  // namespace halyard::validation

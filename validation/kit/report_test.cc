@@ -1,4 +1,4 @@
-// Reports for people and programs.
+// Tests the reports for people and programs.
 #include "validation/kit/report.h"
 
 #include <gmock/gmock.h>
@@ -112,7 +112,7 @@ TEST(Report, HtmlEscapesWhatDriversSay) {
   EXPECT_THAT(text, HasSubstr("halyard validate &#39;a b.json&#39; --check hal/b"));
   EXPECT_THAT(text, HasSubstr("<a href=\"#area-hal\">"));
   EXPECT_THAT(text, HasSubstr("<h3 id=\"area-hal\">"));
-  // Nothing is loaded from anywhere.
+  // The page loads no other file.
   EXPECT_THAT(text, Not(HasSubstr("http")));
 }
 
@@ -130,7 +130,7 @@ TEST(Report, FiguresAreInEveryForm) {
   EXPECT_FALSE(json["checks"][2].contains("figures"));
   const std::string junit = junitText(report);
   EXPECT_THAT(junit, HasSubstr("<property name=\"median_ms\" value=\"0.123456\"/>"));
-  // Of the one that has failed, too.
+  // A failed check has its figures, too.
   EXPECT_THAT(junit, HasSubstr("<property name=\"median_ms\" value=\"7\"/>\n"
                                "      </properties>\n      <failure type=\"failed\""));
   const std::string page = htmlText(report);

@@ -35,7 +35,7 @@ std::string now() {
   return {text, length};
 }
 
-// Without what a terminal would obey.
+// Replaces control characters, which a terminal would obey. Line ends stay.
 std::string printableText(std::string_view text) {
   std::string result;
   for (const char c : text) {
@@ -45,7 +45,7 @@ std::string printableText(std::string_view text) {
   return result;
 }
 
-// One check, in a process of the pool.
+// Runs one check in a process of the pool.
 std::string doCheck(Target& target, const Check& check) {
   target.beginCheck();
   CheckResult result;
@@ -56,7 +56,7 @@ std::string doCheck(Target& target, const Check& check) {
   }
   std::vector<std::string> ends = target.endCheck();
   if (ends.empty() && result.outcome == Outcome::FAILED) {
-    // A process that is ending takes a little longer than its connection.
+    // A process ends a little later than its connection.
     std::this_thread::sleep_for(kEndGrace);
     ends = target.endCheck();
   }
@@ -110,7 +110,7 @@ class Run {
     return static_cast<size_t>(std::strtoull(std::string(job).c_str(), nullptr, 10));
   }
 
-  // In a process of its own.
+  // Starts a worker in a process of its own.
   Result<conformance::ProcessWorker> startWorker() const {
     if (target_.manifest) {
       // Checks that use the runtime see this driver and no other.
@@ -119,7 +119,7 @@ class Run {
     }
     const auto target = std::make_shared<Target>(target_);
     const auto device = target->device();
-    // It runs, and says of itself what no device may say: there are checks that tell what.
+    // The driver runs, but its description of itself breaks the rules. Checks report the details.
     const bool isRefused = device.status().code() == ResultCode::OP_FAILED;
     if (!device.ok() && !isRefused) return device.status();
     Json greeting = {{"problem", isRefused ? device.status().message() : ""}};

@@ -26,26 +26,26 @@ struct Progress {
   size_t done = 0;
   size_t all = 0;
   size_t bad = 0;
-  double secondsLeft = -1;  // below 0: not known yet
+  double secondsLeft = -1;  // negative: not known yet
   std::string current;      // the check begun last
 };
 
 struct RunSettings {
   unsigned processes = 1;
-  size_t maxBad = 0;  // stop when so many are bad; 0: never
+  size_t maxBad = 0;  // stops after this number of bad checks; 0: never
   // Each function is called on the thread that runs.
   std::function<std::string(const CheckRecord&)> repeat;
   std::function<void(const CheckRecord&)> done;
   std::function<void(const Progress&)> progress;
 };
 
-// The checks of `suites`, those of an area together. BAD_DATA for two of one name in an area.
+// The checks of `suites`, grouped by area. BAD_DATA for two checks with one name in an area.
 Result<std::vector<ListedCheck>> listChecks(std::span<const Suite> suites, const TargetSpec& target,
                                             const Plan& plan);
 
-// Runs the checks, in order, and applies the expectations. Fills all of a report but target,
-// expectations, full and problems. An error when the driver cannot be started for the first time:
-// BAD_DATA when it is the arguments' fault.
+// Runs the checks in order, and applies the expectations. Fills all of a report except target,
+// expectations, full and problems. Returns an error when the first start of the driver fails:
+// BAD_DATA if the arguments are wrong.
 Result<Report> runChecks(const TargetSpec& target, std::span<const ListedCheck> checks,
                          const Expectations& expectations, const RunSettings& settings);
 

@@ -1,4 +1,4 @@
-// Checks that pass, fail, hang and crash, in the check's process and in the driver's.
+// Tests checks that pass, fail, hang and crash, in the check's process and in the driver's.
 #include "validation/kit/runner.h"
 
 #include <gmock/gmock.h>
@@ -38,7 +38,7 @@ ListedCheck check(std::string name, std::function<CheckResult(Target&)> run) {
   return one;
 }
 
-// Has the driver add 1 to `first` and to 1.
+// Makes the driver add 1 to `first` and to 1.
 Status addOnDriver(Target& target, float first) {
   HALYARD_ASSIGN_OR_RETURN(const auto device, target.device());
   HALYARD_ASSIGN_OR_RETURN(const auto prepared,
@@ -123,7 +123,7 @@ TEST(RunChecks, ADriverThatCrashesIsACrashWhateverTheCheckSays) {
   ASSERT_EQ(report.records.size(), 2u);
   EXPECT_EQ(report.records[0].outcome, Outcome::CRASH);
   EXPECT_THAT(report.records[0].reason, HasSubstr("the driver's process"));
-  // The next check has a driver again.
+  // The next check has a running driver again.
   EXPECT_EQ(report.records[1].outcome, Outcome::PASSED) << report.records[1].reason;
 }
 

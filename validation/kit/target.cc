@@ -64,7 +64,7 @@ std::vector<std::string> Target::endCheck() {
   std::vector<std::string> ends;
   if (device_ != nullptr && device_->processId() != processId_) {
     ends.push_back(fmt::format("the driver's process {} has ended", processId_));
-    // Not started again by it, as that would wait ever longer.
+    // The same object does not start the driver again: its waits between starts grow.
     device_.reset();
   }
   std::erase_if(watches_, [&](const DeathWatch& deathWatch) {

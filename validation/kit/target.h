@@ -1,4 +1,4 @@
-// Target: the driver that is validated, as the checks of one process reach it.
+// Target: the driver under test, as the checks of one process use it.
 // Thread safety: one thread, except for the devices, which are as hal::Device.
 // Ownership: owns the devices that it opens. Drivers in processes of their own end with it.
 #pragma once
@@ -19,8 +19,8 @@ namespace halyard::validation {
 // The driver to validate. Starts nothing.
 struct TargetSpec {
   std::string name;                       // of the device
-  std::optional<hal::Manifest> manifest;  // none: a device in the process of the check
-  // Makes that device, in each process that needs it; empty: the runtime's own CPU device.
+  std::optional<hal::Manifest> manifest;  // empty: a device in the process of the check
+  // Makes this device, in each process that needs it. Empty: the runtime's own CPU device.
   std::function<Result<std::shared_ptr<hal::Device>>()> makeDevice;
   HalVersion deviceVersion = HalVersion::V1_3;  // of that device
   std::string argument;                         // its form on the command line
@@ -45,19 +45,19 @@ class Target {
   // Another device, for a check that needs the driver for itself: with a process of its own if it
   // has one.
   Result<std::shared_ptr<hal::Device>> openDevice();
-  // The driver's class itself, with nothing around it; only for drivers in this process.
+  // The driver's own device object, without wrappers. Only for drivers in this process.
   Result<std::shared_ptr<hal::Device>> bareDevice();
   Result<std::shared_ptr<hal::RpcLoop>> loop();
 
-  // An object that a suite keeps for the checks of this process, by `key`; null at first.
+  // An object that a suite keeps for the checks of this process, by `key`. It is null at first.
   std::shared_ptr<void>& kept(const std::string& key) { return kept_[key]; }
 
-  // Asked after a check: how the driver has ended, if it has. An answer takes the watch away.
+  // Called after each check. Returns how the driver has ended, or nothing while it runs. A watch
+  // that has answered is removed.
   using DeathWatch = std::function<std::optional<std::string>()>;
   void watch(DeathWatch deathWatch) { watches_.push_back(std::move(deathWatch)); }
 
-  // For the code that runs checks: around each of them. The result says how drivers ended
-  // meanwhile.
+  // Called by the runner before and after each check. The result lists the drivers' ends meanwhile.
   void beginCheck();
   std::vector<std::string> endCheck();
 

@@ -1,4 +1,4 @@
-// Misuses of the functions that give an execution its arguments, in the order of their checks.
+// Misuses of the functions that set an execution's arguments, in the order of their checks.
 #include "validation/misuse/table.h"
 
 namespace halyard::misuse {
@@ -7,7 +7,7 @@ namespace {
 using Execution = ANeuralNetworksExecution;
 using Type = ANeuralNetworksOperandType;
 
-// The four functions. Bytes come from, or go to, the World's arrays or 64 bytes of memory.
+// The four functions. Bytes come from, or go to, the World's arrays or a memory of 64 bytes.
 int input(World& w, Execution* e, int32_t index, const Type* type, size_t length) {
   return ANeuralNetworksExecution_setInput(e, index, type, w.values, length);
 }
@@ -35,7 +35,7 @@ const Function kFunctions[] = {
     {"Execution_setOutputFromMemory", false, true, outputFromMemory},
 };
 
-// The argument can still be set: nothing has changed.
+// Expects that the argument can still be set: the failed call has changed nothing.
 std::function<void(World&)> usable(const Function& f) {
   return [f](World& w) { ROW_OK(f.set(w, w.usedExecution, 0, nullptr, 8)); };
 }
@@ -88,7 +88,7 @@ void addFixedRows(std::vector<Misuse>& rows, const Function& f) {
     wrongType("TypeWithoutARank", "dimensions [...] are not all known",
               ANEURALNETWORKS_TENSOR_FLOAT32, {});
   } else {
-    // What the model knows cannot be taken back.
+    // A type may not make a known dimension of the model unknown.
     wrongType("TypeWithAnUnknownDimension", "dimensions [?], the model has [2]",
               ANEURALNETWORKS_TENSOR_FLOAT32, {0});
     wrongType("TypeWithoutARank", "dimensions [...], the model has [2]",
@@ -100,7 +100,7 @@ void addFixedRows(std::vector<Misuse>& rows, const Function& f) {
          ROW_OK(f.set(w, e, 0, nullptr, 8));
          return f.set(w, e, 0, nullptr, 8);
        }});
-  // It has been set by the other function.
+  // The other function of the pair, with and without memory, has set the argument.
   const Function& other = kFunctions[(&f - kFunctions + 2) % 4];
   rows.push_back(
       {name + "_SetByTheOtherFunction", kBadState, "0 has been set already", [=](World& w) {
@@ -108,7 +108,7 @@ void addFixedRows(std::vector<Misuse>& rows, const Function& f) {
          ROW_OK(other.set(w, e, 0, nullptr, 8));
          return f.set(w, e, 0, nullptr, 8);
        }});
-  // The index comes before the type, and what is set already before the length.
+  // The index is checked before the type, and an earlier setting before the length.
   rows.push_back({name + "_IndexAndType", kBadData, "of a model with", [=](World& w) {
                     const OperandDescription type(99, {2});
                     return f.set(w, w.execution(), 9, type.get(), 8);
@@ -132,11 +132,11 @@ void addFixedRows(std::vector<Misuse>& rows, const Function& f) {
                     ROW_OK(ANeuralNetworksExecution_enableInputAndOutputPadding(e, true));
                     return f.set(w, e, 0, nullptr, 4);
                   },
-                  // Longer is right then.
+                  // With padding, a longer buffer is valid.
                   [=](World& w) { ROW_OK(f.set(w, w.usedExecution, 0, nullptr, 12)); }});
 }
 
-// The model leaves dimensions open: out[?] = a[?] + b[1].
+// Rows for a model with open dimensions: out[?] = a[?] + b[1].
 void addOpenRows(std::vector<Misuse>& rows, const Function& f) {
   const std::string name = f.name;
   const auto open = [](World& w) {
@@ -159,7 +159,7 @@ void addPointerRows(std::vector<Misuse>& rows, const Function& f) {
     return f.isInput ? ANeuralNetworksExecution_setInput(e, 0, nullptr, nullptr, length)
                      : ANeuralNetworksExecution_setOutput(e, 0, nullptr, nullptr, length);
   };
-  // Before the state.
+  // The null buffer is checked before the state.
   rows.push_back({name + "_NullBuffer", kUnexpectedNull, "buffer is null, length 8",
                   [=](World& w) { return null(w.computed(), 8); }});
   rows.push_back(
@@ -186,7 +186,7 @@ void addMemoryRows(std::vector<Misuse>& rows, const Function& f) {
                        std::function<int(World&)> call) {
     rows.push_back({name + "_" + what, kBadData, text, std::move(call), usable(f)});
   };
-  // For the first output, or the first input.
+  // A memory of a descriptor for the first output, or the first input.
   const auto described = [f](World& w, ANeuralNetworksCompilation* c) {
     ANeuralNetworksMemoryDesc* const desc = w.desc();
     ROW_OK(f.isInput ? ANeuralNetworksMemoryDesc_addInputRole(desc, c, 0, 1)
@@ -230,7 +230,7 @@ void addMemoryRows(std::vector<Misuse>& rows, const Function& f) {
                     const OperandDescription type(ANEURALNETWORKS_TENSOR_FLOAT32, {3});
                     return set(w.execution(c), w.fromDesc(w.finished(desc)), 0, 0, type.get());
                   }});
-  // The memory comes before what is set already.
+  // The memory is checked before an earlier setting.
   rows.push_back({name + "_SetTwiceAndMemory", kBadData, "lie outside", [=](World& w) {
                     Execution* const e = w.execution();
                     ROW_OK(f.set(w, e, 0, nullptr, 8));

@@ -66,7 +66,7 @@ std::vector<Misuse> createRows() {
 
 using Setter = std::function<int(World&, ANeuralNetworksCompilation*)>;
 
-// What is the same for every function that changes a compilation.
+// The rows that are the same for every function that changes a compilation.
 void addSetter(std::vector<Misuse>& rows, const std::string& name, const Setter& set) {
   rows.push_back({name + "_NullCompilation", kUnexpectedNull, "compilation is null",
                   [=](World& w) { return set(w, nullptr); }});
@@ -75,7 +75,7 @@ void addSetter(std::vector<Misuse>& rows, const std::string& name, const Setter&
   rows.push_back({name + "_FailedCompilation", kBadState, "the compilation is finished",
                   [=](World& w) { return set(w, w.failedCompilation()); }});
 }
-// A call that fails leaves the compilation to be finished.
+// Expects that the compilation can still be finished after the failed call.
 void expectUsable(World& w) { ROW_OK(ANeuralNetworksCompilation_finish(w.usedCompilation)); }
 Misuse badValue(const std::string& name, const std::string& text, const Setter& set) {
   return {name, kBadData, text,
@@ -117,7 +117,7 @@ std::vector<Misuse> setterRows() {
                     return setTimeout(w.usedCompilation, 1);
                   },
                   expectUsable});
-  // The state comes first.
+  // The state is checked first.
   rows.push_back({"Compilation_setTimeout_FinishedAndOfTheRuntimesChoice", kBadState,
                   "the compilation is finished",
                   [](World& w) { return setTimeout(w.freelyCompiled(), 1); }});
@@ -135,7 +135,7 @@ std::vector<Misuse> finishRows() {
        [](World&) { return finish(nullptr); }},
       {"Compilation_finish_FinishedCompilation", kBadState, "finished already",
        [](World& w) { return finish(w.usedCompilation = w.compiled()); },
-       // It stays as good as it was.
+       // The finished compilation stays valid.
        [](World& w) { ROW_OK(ANeuralNetworksExecution_compute(w.ready(w.usedCompilation))); }},
       {"Compilation_finish_FailedCompilation", kBadState, "finished already",
        [](World& w) { return finish(w.failedCompilation()); }},

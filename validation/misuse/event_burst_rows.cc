@@ -24,7 +24,7 @@ std::vector<Misuse> rows() {
          ROW_EQ(ANeuralNetworksEvent_wait(event), kOpFailed);
          return ANeuralNetworksEvent_wait(event);
        }},
-      // Unlike what is known when it is started, it comes out of the event.
+      // Only the computation finds this error, so the event reports it, and not the start.
       {"Event_wait_OutputTooSmall", ANEURALNETWORKS_OUTPUT_INSUFFICIENT_SIZE, "output 0",
        [](World& w) {
          ANeuralNetworksEvent* event = nullptr;

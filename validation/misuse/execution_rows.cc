@@ -9,7 +9,8 @@ namespace {
 using Execution = ANeuralNetworksExecution;
 using Setter = std::function<int(World&, Execution*)>;
 
-// What is the same for every function that changes an execution: it must not be started.
+// The rows that are the same for every function that changes an execution: it must not have been
+// started.
 void addSetter(std::vector<Misuse>& rows, const std::string& name, const Setter& set) {
   const std::string text = "the execution has been started";
   rows.push_back({name + "_NullExecution", kUnexpectedNull, "execution is null",
@@ -63,7 +64,7 @@ std::vector<Misuse> setterRows() {
          ROW_OK(ANeuralNetworksExecution_setOutputFromMemory(e, 0, nullptr, w.memory(), 0, 8));
          return ANeuralNetworksExecution_enableInputAndOutputPadding(e, true);
        }},
-      // An attempt counts once the index and the dimensions were right ...
+      // An attempt to set an argument counts if its index and dimensions are valid.
       {"Execution_enableInputAndOutputPadding_InputOfAWrongLength", kBadState,
        "before any argument",
        [](World& w) {
@@ -72,14 +73,14 @@ std::vector<Misuse> setterRows() {
                    "12 bytes");
          return ANeuralNetworksExecution_enableInputAndOutputPadding(e, true);
        },
-       // ... and padding stays as it was: off.
+       // Padding stays off.
        [](World& w) {
          ROW_ERROR(ANeuralNetworksExecution_setInput(w.execution(), 0, nullptr, w.values, 12),
                    kBadData, "12 bytes");
        }},
   };
   const std::string needsOne = "created for exactly one device";
-  // Before the state, which is bad too.
+  // The devices are checked before the state, which is invalid too.
   rows.push_back(
       {"Execution_setMeasureTiming_DevicesOfTheRuntimesChoice", kBadData, needsOne, [](World& w) {
          return ANeuralNetworksExecution_setMeasureTiming(w.computed(w.freelyCompiled()), true);
@@ -100,7 +101,7 @@ std::vector<Misuse> setterRows() {
   });
   addSetter(rows, "Execution_setTimeout",
             [](World&, Execution* e) { return ANeuralNetworksExecution_setTimeout(e, 1); });
-  // The state comes before the index.
+  // The state is checked before the index.
   addSetter(rows, "Execution_setInput", [](World& w, Execution* e) {
     return ANeuralNetworksExecution_setInput(e, 9, nullptr, w.values, 8);
   });
@@ -116,13 +117,13 @@ std::vector<Misuse> setterRows() {
   return rows;
 }
 
-// Nothing of a failed computation is left but that it failed.
+// A failed computation leaves only the fact that it has failed.
 void expectFailed(World& w) {
   ROW_ERROR(ANeuralNetworksExecution_getOutputOperandRank(w.usedExecution, 0, &w.number), kBadState,
             "the execution failed");
   ROW_ERROR(ANeuralNetworksExecution_compute(w.usedExecution), kBadState, "not reusable");
 }
-// Set up as `ready`, but for one argument.
+// Set up as `ready`, except for one argument.
 Execution* without(World& w, const std::string& left) {
   Execution* const e = w.usedExecution = w.execution();
   if (left != "input") {
@@ -134,7 +135,7 @@ Execution* without(World& w, const std::string& left) {
   }
   return e;
 }
-// Input 0 is device memory that nothing was written to.
+// Input 0 is device memory without contents.
 Execution* fromUninitialised(World& w) {
   ANeuralNetworksCompilation* const c = w.compiled();
   Execution* const e = w.usedExecution = w.execution(c);
@@ -153,7 +154,7 @@ Execution* withActivation999(World& w) {
   return e;
 }
 
-// What is the same for every way to compute.
+// The rows that are the same for every way to compute.
 void addWay(std::vector<Misuse>& rows, const std::string& name, const Setter& compute,
             const std::function<void(World&)>& alsoAfter) {
   const auto after = [alsoAfter](std::function<void(World&)> more) {
@@ -189,7 +190,7 @@ std::vector<Misuse> computeRows() {
          ROW_EQ(w.number, 1u);
        },
        kDriversText},
-      // [3] and [2] do not go together, which only the inference of shapes finds out.
+      // [3] and [2] contradict each other. Only the inference of shapes finds this.
       {"Execution_compute_DimensionsThatContradict", kOpFailed, "operation #0 ADD",
        [](World& w) {
          Execution* const e = w.usedExecution = w.execution(w.compiled(w.finished(w.sum({0}))));
@@ -211,7 +212,7 @@ std::vector<Misuse> computeRows() {
          w.usedExecution = w.ready();
          return ANeuralNetworksExecution_burstCompute(w.usedExecution, w.burst(w.compiled()));
        },
-       // It has not been started.
+       // The execution has not been started.
        [](World& w) { ROW_OK(ANeuralNetworksExecution_compute(w.usedExecution)); }},
       {"Execution_burstCompute_InputNeverSet", kBadData, "input 0 has not been set",
        [](World& w) {
@@ -225,7 +226,7 @@ std::vector<Misuse> computeRows() {
          ANeuralNetworksCompilation* const c = w.compiled();
          return ANeuralNetworksExecution_burstCompute(w.computed(c), w.burst(c));
        }},
-      // The event first: nothing is written through the null pointer.
+      // The event is checked first: nothing is written through the null pointer.
       {"Execution_startCompute_NullEvent", kUnexpectedNull, "event is null",
        [](World&) { return ANeuralNetworksExecution_startCompute(nullptr, nullptr); }},
       {"Execution_startCompute_NullExecution", kUnexpectedNull, "execution is null",
@@ -311,7 +312,7 @@ int getRank(World& w, Execution* e, int32_t index) {
 int getDims(World& w, Execution* e, int32_t index) {
   return ANeuralNetworksExecution_getOutputOperandDimensions(e, index, &w.number);
 }
-// out = rank of the input: a scalar.
+// out = the rank of the input, which is a scalar.
 Execution* withScalarOutput(World& w) {
   ANeuralNetworksModel* const m = w.model();
   ROW_OK(addOperand(m, ANEURALNETWORKS_TENSOR_FLOAT32, {2}));
@@ -344,7 +345,7 @@ std::vector<Misuse> shapeRows() {
                     [=](World& w) { return q.call(w, nullptr, 0); }, untouched});
     rows.push_back({name + "_NullResult", kUnexpectedNull, std::string(q.argument) + " is null",
                     [=](World& w) { return q.bare(w.computed(), 0, nullptr); }});
-    // The state comes before the index.
+    // The state is checked before the index.
     rows.push_back({name + "_NotComputed", kBadState, "has not been computed",
                     [=](World& w) { return q.call(w, w.ready(), 9); }, untouched});
     rows.push_back({name + "_BeingComputed", kBadState, "being computed",
@@ -363,7 +364,7 @@ std::vector<Misuse> shapeRows() {
                              ANEURALNETWORKS_OUTPUT_INSUFFICIENT_SIZE);
                       return q.call(w, e, 0);
                     },
-                    // It tells what there was room needed for.
+                    // The call reports the size that the output needs.
                     [=](World& w) { ROW_EQ(w.number, q.call == getRank ? 1u : 2u); }});
   }
   rows.push_back({"Execution_getOutputOperandDimensions_ScalarOutput", kBadData,
@@ -388,7 +389,7 @@ std::vector<Misuse> durationRows() {
        [=](World& w) { return ask(w, nullptr, 0); }},
       {name + "NullResult", kUnexpectedNull, "duration is null",
        [](World& w) { return ANeuralNetworksExecution_getDuration(w.computed(), 0, nullptr); }},
-      // The code comes before the state.
+      // The duration code is checked before the state.
       {name + "CodeTooLarge", kBadData, "duration code 4",
        [=](World& w) { return ask(w, w.ready(), 4); }},
       {name + "CodeNegative", kBadData, "duration code -1",

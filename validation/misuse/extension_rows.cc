@@ -14,14 +14,14 @@ int32_t typeOf(ANeuralNetworksModel* model, const char* extension, uint16_t code
   ROW_OK(ANeuralNetworksModel_getExtensionOperandType(model, extension, code, &type));
   return type;
 }
-// Operand 0 of a new model.
+// A new model with an operand 0 of a type of com.acme.things.
 ANeuralNetworksModel* with(World& w, uint16_t code, const Dims& dims) {
   ANeuralNetworksModel* const m = w.usedModel = w.model();
   ROW_OK(addOperand(m, typeOf(m, kThings, code), dims));
   return m;
 }
 
-// addOperand of a type of an extension.
+// Calls addOperand with a type of an extension.
 std::function<int(World&)> adding(const char* name, uint16_t code, Dims dims, float scale = 0,
                                   int32_t zeroPoint = 0) {
   return [=](World& w) {
@@ -82,8 +82,8 @@ std::vector<Misuse> typeRows() {
        [](World& w) {
          return ANeuralNetworksModel_getExtensionOperationType(w.model(), kThings, 0, nullptr);
        }},
-      // A name that is well-formed gets a prefix, though nobody offers it; what it means comes out
-      // here.
+      // A well-formed name gets a prefix, even if no device offers the extension. The use of the
+      // prefix then fails.
       {"Model_addOperand_TypeOfAnExtensionThatNobodyOffers", kBadData,
        "no device offers the extension 'com.acme.missing'", adding("com.acme.missing", 0, {2})},
   };
@@ -114,7 +114,7 @@ std::vector<Misuse> offeredTypeRows() {
        adding(kThings, kBlocks, {2}, 0.5f)},
       {"Model_addOperand_ExtensionTensorWithAZeroPoint", kBadData, "zero point 1",
        adding(kThings, kBlocks, {2}, 0, 1)},
-      // 6 bytes for each of 2^30.
+      // 6 bytes for each of 2^30 elements.
       {"Model_addOperand_ExtensionTensorThatOverflows", kBadData, "more than 4294967295 bytes",
        adding(kThings, kBlocks, {32768, 32768})},
   };
@@ -175,7 +175,7 @@ std::vector<Misuse> attributeRows() {
        [](World& w) { return toCompilation(w.compilation(), nullptr, 0, w.values, 4); }},
       {compilation + "NullData", kUnexpectedNull, "data is null, length 4",
        [](World& w) { return toCompilation(w.compilation(), kThings, 0, nullptr, 4); }},
-      // The state comes first.
+      // The state is checked first.
       {compilation + "FinishedCompilation", kBadState, "the compilation is finished",
        [](World& w) { return toCompilation(w.freelyCompiled(), kThings, 0, w.values, 4); }},
       {compilation + "FailedCompilation", kBadState, "the compilation is finished",
@@ -202,7 +202,7 @@ std::vector<Misuse> attributeRows() {
        [](World& w) { return toExecution(w.execution(), nullptr, 0, w.values, 4); }},
       {execution + "NullData", kUnexpectedNull, "data is null, length 4",
        [](World& w) { return toExecution(w.execution(), kThings, 0, nullptr, 4); }},
-      // Before the state, which is bad too.
+      // The devices are checked before the state, which is invalid too.
       {execution + "DevicesOfTheRuntimesChoice", kBadData, needsOne,
        [](World& w) {
          return toExecution(w.computed(w.freelyCompiled()), kThings, 0, w.values, 4);

@@ -1,5 +1,5 @@
-// Vendor extensions on drivers that offer some: test-agreeing and test-disagreeing describe
-// com.acme.things alike and com.acme.disputed differently.
+// Tests vendor extensions on drivers that offer some. test-agreeing and test-disagreeing describe
+// com.acme.things in the same way, and com.acme.disputed differently.
 #include "validation/misuse/misuse_for_test.h"
 
 namespace halyard::misuse {
@@ -57,7 +57,7 @@ TEST_F(Extensions, TypesAreNumberedByAPrefix) {
   EXPECT_EQ(operation, (blocks & ~0xffff) | 5);
 }
 
-// No device has it; the CPU does not take an extension's operation either.
+// No device supports the operation, and neither does the CPU device.
 TEST_F(Extensions, OperationsAreSupportedByNobodyElse) {
   ANeuralNetworksModel* const m = world().model();
   ROW_OK(addOperand(m, typeOf(m, kThings, kBlocks), {2}));

@@ -1,5 +1,7 @@
-// What a row of a table finds wrong beside its call's code: while its objects are made, and after
-// the call. Thread safety: each thread has findings of its own. Ownership: texts are copied.
+// Findings: the faults that a row of a table finds beside its call's code, while its objects are
+// made and after the call.
+// Thread safety: each thread has findings of its own.
+// Ownership: texts are copied.
 #pragma once
 
 #include <fmt/format.h>
@@ -12,7 +14,7 @@
 namespace halyard::misuse {
 
 void note(std::string finding);
-// The thread's, of which none are left.
+// Removes and returns the thread's findings.
 std::vector<std::string> takeFindings();
 
 // Notes a call that does not return `code`, or whose text does not contain `text`.

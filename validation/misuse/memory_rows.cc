@@ -11,7 +11,7 @@ std::vector<Misuse> createRows() {
     return ANeuralNetworksMemory_createFromFd(size, protection, fd, offset, w.out<Memory>());
   };
   const auto noMemory = [](World& w) { w.expectOutIsNull(); };
-  // Of 4096 bytes, closed with the World.
+  // A file of 4096 bytes, closed with the World.
   const auto file = [](World& w) {
     const int fd = ::memfd_create("misuse", MFD_CLOEXEC);
     ROW_EQ(::ftruncate(fd, 4096), 0);
@@ -53,7 +53,7 @@ std::vector<Misuse> createRows() {
        noMemory},
       {"Memory_createFromDesc_SizeThatNobodyKnows", kOpFailed, "TENSOR_FLOAT32[?]",
        [](World& w) {
-         // Drivers may have memory that grows; the CPU has none.
+         // Drivers may have memory that grows. The CPU device does not.
          ANeuralNetworksModel* const open = w.finished(w.sum({0}, {1}, {0}));
          return ANeuralNetworksMemory_createFromDesc(
              w.inputDesc(w.finished(w.compilationFor(open, w.cpu()))), w.out<Memory>());
@@ -65,13 +65,13 @@ std::vector<Misuse> createRows() {
 int copy(const Memory* source, const Memory* destination) {
   return ANeuralNetworksMemory_copy(source, destination);
 }
-// For an input [2] of floats, and initialised.
+// A memory for an input [2] of floats, with contents.
 Memory* filled(World& w) {
   Memory* const memory = w.described(w.compiled());
   ROW_OK(copy(w.memory(8), memory));
   return memory;
 }
-// A copy that is refused leaves nothing in its destination.
+// A refused copy leaves its destination without contents.
 void expectUninitialised(World& w) {
   ROW_ERROR(copy(w.usedMemory, w.memory(8)), kBadData, "not initialised");
 }

@@ -1,4 +1,6 @@
-// What the tests of the tables share. Thread safety: none needed. Ownership: none.
+// Helpers of the tests of the tables.
+// Thread safety: one thread.
+// Ownership: values.
 #pragma once
 
 #include <gmock/gmock.h>
@@ -25,7 +27,7 @@ inline const ANeuralNetworksDevice* deviceNamed(const std::string& name) {
 class MisuseTable : public ::testing::TestWithParam<Misuse> {};
 inline std::string rowName(const ::testing::TestParamInfo<Misuse>& info) { return info.param.name; }
 
-// Tests with a World on the CPU device, of which nothing may be found wrong until it has ended.
+// A test with a World on the CPU device. A finding up to the World's end fails the test.
 class WithAWorld : public ::testing::Test {
  protected:
   void SetUp() override { world_.emplace(deviceNamed(kCpuDevice)); }
@@ -39,7 +41,7 @@ class WithAWorld : public ::testing::Test {
   std::optional<World> world_;
 };
 
-// That some row misuses each function of a symbol version of public_symbols.txt.
+// Expects that some row misuses each function of a symbol version of public_symbols.txt.
 void expectRowsForEveryFunction(const std::vector<Misuse>& rows, const std::string& version);
 
 }  // namespace halyard::misuse

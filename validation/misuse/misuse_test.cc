@@ -1,4 +1,4 @@
-// The rows that need nothing but a device, and what misuses are not.
+// Runs the rows that need only a device, and calls that are not misuses.
 #include "validation/misuse/misuse_for_test.h"
 
 namespace halyard::misuse {
@@ -26,7 +26,8 @@ TEST(MisuseTables, WhatReturnsNoCode) {
   EXPECT_EQ(ANeuralNetworks_getMaximumLoopTimeout(), 15'000'000'000u);
 }
 
-// A row finds whatever is not as it says: the code, the text, and what holds before and after.
+// A row finds each difference from its description: in the code, in the text, and in the conditions
+// before and after the call.
 TEST(MisuseTables, ARowThatIsWrongIsFound) {
   const auto create = [](World&) { return ANeuralNetworksModel_create(nullptr); };
   const auto found = [](const Misuse& row) {
@@ -59,7 +60,7 @@ TEST_F(Misuses, TheCpuIsAtOnceThere) {
   EXPECT_EQ(level, ANeuralNetworks_getRuntimeFeatureLevel());
 }
 
-// Freeing it is no way to stop it; the World sees it end.
+// Freeing an execution does not stop it. The World waits for its end.
 TEST_F(Misuses, ExecutionsAreNotFreedWhileTheyAreComputed) {
   ANeuralNetworksExecution* const execution = world().computing();
   ANeuralNetworksExecution_free(execution);

@@ -1,5 +1,5 @@
-// Misuses of the functions that make a graph of a model: operations, inputs and outputs, finish;
-// and of what asks devices about it.
+// Misuses of the functions that make a model's graph: operations, inputs and outputs, finish. Also
+// of the function that asks devices about it.
 #include "validation/misuse/table.h"
 
 namespace halyard::misuse {
@@ -10,7 +10,8 @@ constexpr auto identifyIo = ANeuralNetworksModel_identifyInputsAndOutputs;
 constexpr auto finish = ANeuralNetworksModel_finish;
 constexpr uint32_t kZero[] = {0};
 
-// 0, 1, 3: float32 [2]; 2: an activation; 4: int32 [2]. No operation, no inputs and outputs.
+// Operands 0, 1, 3: float32 [2]; 2: an activation; 4: int32 [2]. No operation, no inputs and
+// outputs.
 ANeuralNetworksModel* parts(World& w) {
   ANeuralNetworksModel* const m = w.usedModel = w.model();
   ROW_OK(addOperand(m, ANEURALNETWORKS_TENSOR_FLOAT32, {2}));
@@ -25,7 +26,7 @@ ANeuralNetworksModel* parts(World& w) {
 std::function<int(World&)> adding(int32_t type, Dims inputs, Dims outputs) {
   return [=](World& w) { return addOperation(parts(w), type, inputs, outputs); };
 }
-// The model is as it was: it takes a right operation as its first, and finishes.
+// Expects an unchanged model: it accepts a valid operation as its first one, and finishes.
 void expectNoOperationWasAdded(World& w) {
   ROW_ERROR(addOperation(w.usedModel, 9999, {0}, {3}), kBadData, "operation #0");
   ROW_OK(addOperation(w.usedModel, ANEURALNETWORKS_ADD, {0, 1, 2}, {3}));
@@ -136,7 +137,7 @@ std::vector<Misuse> interfaceRows() {
          return identifyInputsAndOutputs(m, {5}, {3});
        }},
   };
-  // What a failed call has handled stays as it made it.
+  // A failed call keeps the effect of the operands before the invalid one.
   Misuse halfWay = wrong("FailureHalfWay", {0, 1}, {5}, "model output: operand #5 of 5");
   halfWay.after = [](World& w) {
     ROW_ERROR(identifyInputsAndOutputs(w.usedModel, {0, 1}, {3}), kBadData,
@@ -159,7 +160,7 @@ std::vector<Misuse> interfaceRows() {
   return rows;
 }
 
-// A finish that fails makes the model invalid for good.
+// Expects that a failed finish has made the model invalid permanently.
 void expectInvalid(World& w) {
   ROW_ERROR(finish(w.usedModel), kBadState, "failed to finish");
   ROW_ERROR(addOperand(w.usedModel, ANEURALNETWORKS_INT32), kBadState, "failed to finish");
@@ -186,7 +187,7 @@ std::vector<Misuse> finishRows() {
        [](World&) { return finish(nullptr); }},
       {"Model_finish_FinishedModel", kBadState, "finished",
        [](World& w) { return finish(w.usedModel = w.finishedSum()); },
-       // It stays as good as it was.
+       // The finished model stays valid.
        [](World& w) {
          ANeuralNetworksCompilation* const c = w.compilation(w.usedModel);
          ROW_OK(ANeuralNetworksCompilation_finish(c));
@@ -278,7 +279,7 @@ std::vector<Misuse> finishRows() {
               ROW_OK(add(m, 0, 1, 3));
               ROW_OK(identifyInputsAndOutputs(m, {0, 1}, {3}));
             }),
-      // The type is looked at here only, not when the value is set.
+      // The type is checked only here, not when the value is set.
       unfit("ModelAsTheValueOfATensor", "operand #4",
             [](World& w, ANeuralNetworksModel* m) {
               ROW_OK(ANeuralNetworksModel_setOperandValueFromModel(m, 4, w.finishedSum()));
@@ -311,10 +312,10 @@ std::vector<Misuse> supportRows() {
          return ANeuralNetworksModel_getSupportedOperationsForDevices(w.finishedSum(), &device, 1,
                                                                       nullptr);
        }},
-      // Before the state, which is bad too.
+      // The list is checked before the state, which is invalid too.
       {function + "NoDevices", kBadData, "the list of devices is empty",
        [=](World& w) { return ask(w.sum(), {w.device()}, 0); }},
-      // Before the entries, which are bad too.
+      // The state is checked before the entries, which are invalid too.
       {function + "UnfinishedModel", kBadState, "the model is not finished",
        [=](World& w) { return ask(w.sum(), {nullptr}, 1); }},
       {function + "InvalidModel", kBadState, "the model failed to finish",

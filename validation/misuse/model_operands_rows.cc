@@ -4,14 +4,14 @@
 namespace halyard::misuse {
 namespace {
 
-// addOperand of a model that has none yet.
+// Calls addOperand on an empty model.
 std::function<int(World&)> adding(int32_t type, Dims dims, float scale = 0, int32_t zeroPoint = 0) {
   return [=](World& w) {
     w.usedModel = w.model();
     return addOperand(w.usedModel, type, dims, scale, zeroPoint);
   };
 }
-// The number goes to the next that is right.
+// Expects that the next valid operand gets number 0.
 void expectNoOperandWasAdded(World& w) {
   const int32_t value = 0;
   ROW_ERROR(ANeuralNetworksModel_setOperandValue(w.usedModel, 0, &value, 4), kBadData,
@@ -37,7 +37,7 @@ std::vector<Misuse> operandRows() {
        [](World& w) { return addOperand(w.finishedSum(), ANEURALNETWORKS_INT32); }},
       {"Model_addOperand_InvalidModel", kBadState, "failed to finish",
        [](World& w) { return addOperand(w.invalid(), ANEURALNETWORKS_INT32); }},
-      // The state comes before the values.
+      // The state is checked before the values.
       {"Model_addOperand_FinishedModelAndUnknownType", kBadState, "finished",
        [](World& w) { return addOperand(w.finishedSum(), 99); }},
       {"Model_addOperand_CountWithoutDimensions", kBadData, "1 dimensions with a null pointer",
@@ -65,7 +65,7 @@ std::vector<Misuse> operandRows() {
   bad("ExtensionTypeOfNoExtension", 0x7ffe0001, {}, 0, 0, "belongs to no extension");
   bad("Overflow", ANEURALNETWORKS_TENSOR_FLOAT32, {5, 4, 4, 786433, 5, 3, 16777216, 4, 5}, 0, 0,
       "needs more than 4294967295 bytes");
-  // A dimension that is not known cannot make it less.
+  // An unknown dimension does not reduce the size.
   bad("OverflowBesideAnUnknownDimension", ANEURALNETWORKS_TENSOR_INT32, {0, 65536, 16384}, 0, 0,
       "needs more than 4294967295 bytes");
   struct Type {
@@ -73,7 +73,7 @@ std::vector<Misuse> operandRows() {
     int32_t code;
     bool scalar;
     bool quantised;
-    int32_t lowest;  // zero points of quantised types
+    int32_t lowest;  // of the zero points of quantised types
     int32_t highest;
   };
   const Type types[] = {
@@ -116,7 +116,7 @@ constexpr auto setValue = ANeuralNetworksModel_setOperandValue;
 constexpr auto setFromMemory = ANeuralNetworksModel_setOperandValueFromMemory;
 constexpr auto setFromModel = ANeuralNetworksModel_setOperandValueFromModel;
 
-// Operand 0 of a new model; the type is float32 unless told otherwise.
+// A new model with an operand 0, of type float32 by default.
 ANeuralNetworksModel* with(World& w, const Dims& dims,
                            int32_t type = ANEURALNETWORKS_TENSOR_FLOAT32) {
   w.usedModel = w.model();
@@ -154,7 +154,7 @@ std::vector<Misuse> valueRows() {
        [](World& w) { return setValue(with(w, {}, ANEURALNETWORKS_INT32), 0, w.values, 8); }},
       {"Model_setOperandValue_LengthAbove32Bits", kBadData, "at most 4294967295",
        [](World& w) { return setValue(with(w, {2}), 0, w.values, size_t{1} << 32); }},
-      // What was set before stays.
+      // The earlier value stays.
       {"Model_setOperandValue_ReplacedByTheWrongLength", kBadData, "which needs 4",
        [](World& w) { return setValue(w.usedModel = w.sum(), 2, w.values, 8); },
        [](World& w) { ROW_OK(ANeuralNetworksModel_finish(w.usedModel)); }},
@@ -221,7 +221,7 @@ std::vector<Misuse> valueRows() {
       {"Model_setOperandValueFromModel_InvalidValue", kBadState,
        "the referenced model: the model failed to finish",
        [](World& w) { return setFromModel(with(w, {}, ANEURALNETWORKS_MODEL), 0, w.invalid()); }},
-      // The state of the value comes before the index.
+      // The state of the value is checked before the index.
       {"Model_setOperandValueFromModel_UnfinishedValueAndIndex", kBadState, "not finished",
        [](World& w) { return setFromModel(with(w, {}, ANEURALNETWORKS_MODEL), 5, w.sum()); }},
       {"Model_setOperandValueFromModel_IndexTooLarge", kBadData, "operand #1 of 1",
@@ -235,7 +235,7 @@ std::vector<Misuse> valueRows() {
   };
 }
 
-// Scales for operand 0 of the type, [3,2] unless told otherwise.
+// Sets scales for operand 0, which has dimensions [3,2] by default.
 std::function<int(World&)> scales(uint32_t channelDim, std::vector<float> values,
                                   Dims dims = {3, 2}) {
   return [=](World& w) {

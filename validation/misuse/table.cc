@@ -12,7 +12,7 @@ std::vector<std::string>& findings() {
   return texts;
 }
 
-// With the device's name in it.
+// The row's text with the device's name in place of "{device}".
 std::string expectedText(const Misuse& row, const ANeuralNetworksDevice* device) {
   static constexpr std::string_view kPlace = "{device}";
   const size_t at = row.text.find(kPlace);
@@ -23,7 +23,7 @@ std::string expectedText(const Misuse& row, const ANeuralNetworksDevice* device)
   return text.replace(at, kPlace.size(), name);
 }
 
-// True when the device is too old for the row.
+// Returns true when the device is too old for the row.
 bool runRow(const Misuse& row, const ANeuralNetworksDevice* device, bool checksDriversText) {
   const std::string expected = expectedText(row, device);
   World world(device);
@@ -62,7 +62,7 @@ void checkCode(int actual, int code, std::string_view text, std::string_view cal
 }
 
 std::string Misuse::function() const {
-  // Behind the object and the function.
+  // The second '_' ends the object and the function.
   return "ANeuralNetworks" + name.substr(0, name.find('_', name.find('_') + 1));
 }
 

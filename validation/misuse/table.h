@@ -1,6 +1,7 @@
-// A table of misuses of the C API: a row is a call that must fail, with its code and text, whatever
-// the device. The runtime's tests and the area "api" of the validation kit run the same rows.
-// Thread safety: rows may be run by several threads. Ownership: rows own what they hold.
+// A table of misuses of the C API. A row is a call that must fail, with its code and text, on any
+// device. The runtime's tests and the area "api" of the validation kit run the same rows.
+// Thread safety: several threads may run rows.
+// Ownership: rows own their captures.
 #pragma once
 
 #include <functional>
@@ -15,33 +16,34 @@
 namespace halyard::misuse {
 
 struct Misuse {
-  // The function without "ANeuralNetworks", '_' and what is wrong, in CamelCase:
+  // The function without "ANeuralNetworks", '_' and the fault, in CamelCase:
   // "Model_addOperand_NullType".
   std::string name;
   int code;
-  // Part of the text, which has to name what is wrong; all of it begins with the function's name.
-  // "{device}" stands for the device's name.
+  // A part of the text, which names the fault. The whole text begins with the function's name.
+  // "{device}" is replaced by the device's name.
   std::string text;
   std::function<int(World&)> call;
-  // What must hold after the call.
+  // Checks the conditions that must hold after the call.
   std::function<void(World&)> after = nullptr;
-  // The text is the driver's own, and may be any.
+  // The driver writes the text: it may be any text.
   bool driversText = false;
 
-  // "ANeuralNetworksModel_addOperand".
+  // The function's full name, such as "ANeuralNetworksModel_addOperand".
   std::string function() const;
 };
 inline void PrintTo(const Misuse& row, std::ostream* out) { *out << row.name; }
 
-// Runs a row in a World that nobody has used before: with the device, or with the CPU device when
-// its interface is too old for the row. OP_FAILED with all that is not as it must be.
-// `checksDriversText`: also where the text is the driver's own.
+// Runs a row in a new World with the device, or with the CPU device when the device's interface is
+// too old for the row. OP_FAILED with all findings. `checksDriversText`: also checks texts that the
+// driver writes.
 Status tryMisuse(const Misuse& row, const ANeuralNetworksDevice* device,
                  bool checksDriversText = false);
 
-// Those that need nothing but a device.
+// The rows that need only one device.
 std::vector<Misuse> allMisuses();
-// Those that need two devices that offer com.acme.things, and disagree about com.acme.disputed.
+// The rows that need two devices. Both offer com.acme.things, and they describe com.acme.disputed
+// differently.
 std::vector<Misuse> offeredExtensionMisuses();
 
 // The parts of allMisuses().

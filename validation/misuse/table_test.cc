@@ -1,4 +1,5 @@
-// The runtime misused on its CPU device in every way of the table; it leaves out no function.
+// Misuses the runtime on its CPU device in every way of the table. Tests that the table has rows
+// for every function.
 #include <algorithm>
 #include <fstream>
 
@@ -14,7 +15,7 @@ TEST_P(MisuseTable, HasItsCodeAndText) {
 
 namespace {
 
-// Those that return no code.
+// Whether the function returns no code.
 bool cannotFail(const std::string& function) {
   return function.ends_with("_free") || function.ends_with("LoopTimeout") ||
          function.ends_with("_getRuntimeFeatureLevel");

@@ -1,6 +1,6 @@
 // World: objects of the C API in each of their states, made when a row of a table asks for them.
-// Thread safety: one thread; what is found is the thread's. Ownership: frees all it has made, the
-// last first.
+// Thread safety: one thread. Findings belong to the thread.
+// Ownership: frees all objects that it has made, the last first.
 #pragma once
 
 #include <android/NeuralNetworksOEM.h>
@@ -30,7 +30,7 @@ using client::OperandDescription;
 
 class World {
  public:
-  // What is compiled is compiled for `device`, or for the CPU device when that alone takes it.
+  // Models are compiled for `device`, or for the CPU device if only that supports the model.
   explicit World(const ANeuralNetworksDevice* device) : device_(device) {}
   ~World() {
     for (auto it = owned_.rbegin(); it != owned_.rend(); ++it) (*it)();
@@ -39,17 +39,17 @@ class World {
   World& operator=(const World&) = delete;
 
   const ANeuralNetworksDevice* device() const { return device_; }
-  // The runtime's own CPU device, which is the last of all.
+  // The runtime's own CPU device, which is the last in the list.
   static const ANeuralNetworksDevice* cpu() {
     std::vector<client::Device> devices;
     ROW_OK(client::listDevices(devices));
     return devices.back().handle;
   }
 
-  // Whether the device's interface is older than what was asked for: then nothing else counts.
+  // Whether the device's interface is older than an object needs. Then the findings do not count.
   bool isTooOld() const { return isTooOld_; }
 
-  // An empty one.
+  // An empty model.
   ANeuralNetworksModel* model() {
     client::Model made;
     ROW_OK(made.create());
@@ -66,13 +66,13 @@ class World {
     return model;
   }
   ANeuralNetworksModel* finishedSum() { return finished(sum()); }
-  // One whose finish has failed.
+  // A model whose finish has failed.
   ANeuralNetworksModel* invalid() {
     ANeuralNetworksModel* const made = model();
     ROW_EQ(ANeuralNetworksModel_finish(made), ANEURALNETWORKS_BAD_DATA);
     return made;
   }
-  // out = relu-like sum whose activation is an input: operands 0 a, 1 b, 2 activation, 3 out.
+  // A sum whose activation is an input, finished. Operands: 0 a, 1 b, 2 activation, 3 out.
   ANeuralNetworksModel* sumWithActivationInput() {
     ANeuralNetworksModel* const made = model();
     for (const int i : {0, 1}) {
@@ -85,7 +85,7 @@ class World {
     ROW_OK(identifyInputsAndOutputs(made, {0, 1, 2}, {3}));
     return finished(made);
   }
-  // One with an operation that no device here has.
+  // A model with an operation that no device here has.
   ANeuralNetworksModel* oem() {
     ANeuralNetworksModel* const made = model();
     for (const int i : {0, 1}) {
@@ -97,7 +97,7 @@ class World {
     return finished(made);
   }
 
-  // Not finished, for one device.
+  // A compilation for one device, not finished.
   ANeuralNetworksCompilation* compilation(ANeuralNetworksModel* model) {
     return compilationFor(model, deviceFor(model));
   }
@@ -108,7 +108,7 @@ class World {
     return keep(std::move(made));
   }
   ANeuralNetworksCompilation* compilation() { return compilation(finishedSum()); }
-  // Not finished, for devices of the runtime's choice.
+  // A compilation for devices of the runtime's choice, not finished.
   ANeuralNetworksCompilation* freeCompilation(ANeuralNetworksModel* model) {
     client::Compilation made;
     ROW_OK(made.create(model));
@@ -123,7 +123,7 @@ class World {
     return finished(compilation(model));
   }
   ANeuralNetworksCompilation* freelyCompiled() { return finished(freeCompilation(finishedSum())); }
-  // One whose finish has failed.
+  // A compilation whose finish has failed.
   ANeuralNetworksCompilation* failedCompilation() {
     ANeuralNetworksCompilation* const made = compilation(oem());
     ROW_EQ(ANeuralNetworksCompilation_finish(made), ANEURALNETWORKS_BAD_DATA);
@@ -136,7 +136,7 @@ class World {
     return keep(std::move(made));
   }
   ANeuralNetworksExecution* execution() { return execution(compiled()); }
-  // All arguments are set: floats, two each unless told otherwise.
+  // An execution with all arguments set. Without other sizes, each argument has two floats.
   ANeuralNetworksExecution* ready(ANeuralNetworksCompilation* compilation) {
     ANeuralNetworksExecution* const made = execution(compilation);
     ROW_OK(ANeuralNetworksExecution_setInput(made, 0, nullptr, values, 8));
@@ -151,7 +151,7 @@ class World {
     return made;
   }
   ANeuralNetworksExecution* computed() { return computed(compiled()); }
-  // One that is being computed until the world ends: it waits for a fence.
+  // An execution that is being computed until the world ends: it waits for a fence.
   ANeuralNetworksExecution* computing() {
     ANeuralNetworksExecution* const made = ready();
     auto fence = std::make_shared<NewFence>(createFence().value());
@@ -165,13 +165,13 @@ class World {
     });
     return made;
   }
-  // One whose computation has failed.
+  // An execution whose computation has failed.
   ANeuralNetworksExecution* failedExecution() {
     ANeuralNetworksExecution* const made = execution();
     ROW_EQ(ANeuralNetworksExecution_compute(made), ANEURALNETWORKS_BAD_DATA);
     return made;
   }
-  // out[?] = a[?] + b[1], two elements for an output with room for one.
+  // out[?] = a[?] + b[1], with two elements for an output with room for one.
   ANeuralNetworksExecution* tooSmall() {
     needLevel(ANEURALNETWORKS_FEATURE_LEVEL_3);
     ANeuralNetworksExecution* const made = execution(compiled(finished(sum({0}, {1}, {0}))));
@@ -193,14 +193,15 @@ class World {
     ROW_OK(made.createFromSyncFenceFd(fd));
     return keep(std::move(made));
   }
-  // With a fence that has failed.
+  // An event with a fence that has failed.
   ANeuralNetworksEvent* failedEvent() {
     NewFence fence = createFence().value();
     ANeuralNetworksEvent* const made = eventOf(fence.fence.get());
     fence.signaller.fail();
     return made;
   }
-  // Without a fence; of an execution that is done, for all of a world write to the same place.
+  // An event without a fence. Its execution is done, because all executions of a world write to the
+  // same place.
   ANeuralNetworksEvent* plainEvent() {
     ANeuralNetworksExecution* const started = ready();
     ANeuralNetworksEvent* made = nullptr;
@@ -209,7 +210,7 @@ class World {
     return keep(client::Event(made));
   }
 
-  // Shared memory of so many bytes.
+  // Shared memory of `size` bytes.
   ANeuralNetworksMemory* memory(size_t size = 64, int protection = PROT_READ | PROT_WRITE) {
     const int fd = ::memfd_create("misuse", MFD_CLOEXEC);
     ROW_EQ(::ftruncate(fd, static_cast<off_t>(size)), 0);
@@ -218,7 +219,7 @@ class World {
     ::close(fd);
     return keep(std::move(made));
   }
-  // A hardware buffer that is an image.
+  // A memory of a hardware buffer that is an image.
   ANeuralNetworksMemory* image() {
     const AHardwareBuffer_Desc shape{
         4, 4, 1, AHARDWAREBUFFER_FORMAT_R8G8B8A8_UNORM, AHARDWAREBUFFER_USAGE_CPU_READ_OFTEN,
@@ -239,13 +240,13 @@ class World {
     ROW_OK(ANeuralNetworksMemoryDesc_finish(desc));
     return desc;
   }
-  // Finished; for the first input.
+  // A finished descriptor for the first input.
   ANeuralNetworksMemoryDesc* inputDesc(ANeuralNetworksCompilation* compilation) {
     ANeuralNetworksMemoryDesc* const made = desc();
     ROW_OK(ANeuralNetworksMemoryDesc_addInputRole(made, compilation, 0, 1));
     return finished(made);
   }
-  // Made from a descriptor for the first input, and nothing in it.
+  // A memory of a descriptor for the first input, without contents.
   ANeuralNetworksMemory* described(ANeuralNetworksCompilation* compilation) {
     return fromDesc(inputDesc(compilation));
   }
@@ -256,7 +257,8 @@ class World {
     return keep(std::move(made));
   }
 
-  // For what a call writes: not null before it. What it is then belongs in `after`.
+  // The place for an object that a call makes. It is not null before the call. `after` checks its
+  // value.
   template <typename T>
   T** out() {
     out_ = this;
@@ -276,7 +278,7 @@ class World {
 
   const float values[16] = {1, 2, 3, 4};
   float result[16] = {};
-  // For numbers that a call writes, and what `after` wants to know of the call's objects.
+  // Numbers that a call writes, and objects of the call that `after` needs.
   uint32_t number = 77;
   uint64_t time = 77;
   int signedNumber = 77;
@@ -287,7 +289,7 @@ class World {
   ANeuralNetworksMemory* usedMemory = nullptr;
 
  private:
-  // The CPU for what it takes and the device does not.
+  // The CPU device if it supports the model and the device does not; otherwise the device.
   const ANeuralNetworksDevice* deviceFor(const ANeuralNetworksModel* model) {
     return !takes(device_, model) && takes(cpu(), model) ? cpu() : device_;
   }

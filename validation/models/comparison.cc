@@ -13,8 +13,8 @@ namespace {
 constexpr double kMostLost = 0.005;  // of the inputs with a class
 constexpr double kMostLostOfClass = 0.03;
 constexpr size_t kFewestOfClass = 20;
-// Whoever guesses is right in one of so many cases as there are classes; who knows them, in more
-// than twice as many.
+// A guess is right in one case of as many as there are classes. A device that knows the classes is
+// right in more than twice as many cases.
 constexpr size_t kBetterThanChance = 2;
 
 double percent(size_t part, size_t all) {
@@ -36,7 +36,7 @@ DistanceLimits limitsFor(OperandType type) {
     case OperandType::FLOAT16:
       return {0.02, 0.01};
     default:
-      // Numbers of few steps, which may be rounded to the next one, layer after layer.
+      // Values of few steps, which each layer may round to the next one.
       return {0.05, 0.01};
   }
 }

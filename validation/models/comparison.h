@@ -1,11 +1,13 @@
-// Comparison: what a device makes of a whole set of inputs, beside what the CPU device makes of it.
-// Thread safety: none. Ownership: owns its sums.
+// Comparison: compares a device's results of a whole set of inputs with those of the CPU device.
+// Thread safety: one thread.
+// Ownership: owns its sums.
 //
 // Where single results may differ (docs/accuracy.md), a set of them must not be worse:
-//   top-1     the device is right less often than the CPU device by 0.5 % of the inputs whose class
-//             is known at most (or by one), and for a class of at least 20 by 3 % of it (or by
-//             two). Not asked where the CPU device is right hardly more often than by chance.
-//   distance  the root mean square of the differences, over that of the CPU device's values
+//   top-1     the number of inputs with a known class about which the device is right. It may be
+//             less than the CPU device's by 0.5 % of these inputs, or by one. For a class of at
+//             least 20 inputs it may be less by 3 % of them, or by two. Not compared where the CPU
+//             device is right in at most twice as many cases as by chance.
+//   distance  the root mean square of the differences, divided by that of the CPU device's values
 //   factor    by which the values are larger, in the sense of least squares
 // The last two hold for each output, with the limits of its type (limitsFor).
 #pragma once
@@ -30,20 +32,21 @@ DistanceLimits limitsFor(OperandType type);
 
 class Comparison {
  public:
-  // Of the outputs' types. `classes`: how many the first output scores; nullopt: it does not.
+  // `outputs`: the outputs' types. `classes`: the number of classes that the first output scores;
+  // empty if it scores no classes.
   Comparison(std::vector<OperandType> outputs, std::optional<size_t> classes);
 
-  // Results of one input as real numbers, one list for each output. `right`: its class, if it is
+  // Adds the results of one input as real numbers, one list for each output. `right`: its class, if
   // known. OP_FAILED when an output has another length.
   Status add(std::span<const std::vector<float>> expected,
              std::span<const std::vector<float>> actual, std::optional<size_t> right);
 
-  // OP_FAILED with everything that is worse than it may be.
+  // OP_FAILED with a text of all values that are worse than allowed.
   Status verdict() const;
-  // "inputs", and with classes "top_1_percent", "reference_top_1_percent", "same_class_percent";
-  // "distance_percent" and "factor" of the output that is worst.
+  // "inputs", and with classes "top_1_percent", "reference_top_1_percent", "same_class_percent".
+  // Also "distance_percent" and "factor" of the worst output.
   std::vector<Figure> figures() const;
-  // Whether the CPU device knows the classes, so that top-1 means something.
+  // Whether the CPU device is right about the classes often enough for a comparison of top-1.
   bool judgesClasses() const;
 
  private:
@@ -57,7 +60,7 @@ class Comparison {
     double expectedSquares = 0;
     double products = 0;
     double differenceSquares = 0;
-    size_t notFinite = 0;  // where the CPU device's are
+    size_t notFinite = 0;  // elements where only the CPU device's value is finite
 
     double distance() const;
     double factor() const;

@@ -1,4 +1,4 @@
-// What counts as worse than the CPU device, over a set of inputs.
+// Tests which results over a set of inputs count as worse than the CPU device's.
 #include "validation/models/comparison.h"
 
 #include <gmock/gmock.h>
@@ -22,8 +22,8 @@ Scores scoresFor(size_t chosen) {
   return scores;
 }
 
-// 100 inputs of each class. The CPU device is right about nine of ten; `chosen` says what the
-// device finds where the CPU device finds `expected`.
+// 100 inputs of each class. The CPU device is right about nine of ten. `chosen` returns the class
+// that the device finds where the CPU device finds `expected`.
 template <typename Choose>
 Comparison compare(Choose chosen) {
   Comparison comparison({TENSOR_FLOAT32}, kClasses);
@@ -70,7 +70,7 @@ TEST(Comparison, OneInAHundredWrong) {
 }
 
 TEST(Comparison, GainsMakeUpForLosses) {
-  // Of what is hard, some in each direction: 5 lost, 5 gained.
+  // Some changes in each direction: 5 lost, 5 gained.
   const Comparison comparison = compare([](size_t n, size_t expected) {
     if (n < 5) return n % kClasses;                           // hard, and now right
     if (n >= 10 && n < 15) return (expected + 1) % kClasses;  // easy, and now wrong
@@ -81,7 +81,7 @@ TEST(Comparison, GainsMakeUpForLosses) {
 }
 
 TEST(Comparison, AClassIsNotOutweighedByOthers) {
-  // Class 3 is found in four of its 90 cases fewer, and the hard ones of class 5 are found instead.
+  // Class 3 is found in four of its 90 cases fewer, and hard cases of class 5 are found instead.
   const Comparison comparison = compare([](size_t n, size_t expected) {
     const size_t right = n % kClasses;
     if (right == 3 && n / kClasses >= 1 && n / kClasses <= 4) return size_t{7};
@@ -96,7 +96,7 @@ TEST(Comparison, AClassIsNotOutweighedByOthers) {
 TEST(Comparison, ClassesThatTheModelDoesNotKnow) {
   Comparison comparison({TENSOR_FLOAT32}, kClasses);
   for (size_t n = 0; n < 100; ++n) {
-    // Right about the tenth part, and the device about none.
+    // The CPU device is right about a tenth, and the device about no input.
     ASSERT_TRUE(
         comparison.add(scoresFor(0), scoresFor(n % kClasses == 0 ? 1 : 0), n % kClasses).ok());
   }

@@ -31,7 +31,8 @@ constexpr std::chrono::seconds kPatience{120};
 constexpr size_t kMostAnswerBytes = size_t{1} << 26;
 constexpr double kWarmUpSeconds = 0.1;
 
-// Where the worker is called, with PYTHONPATH; empty without one.
+// The Python program of the environment, and the PYTHONPATH for the worker in `path`. Empty without
+// an environment or a worker.
 fs::path pythonOf(const fs::path& prefix, fs::path* path) {
   const char* const environment = environmentVariable("HALYARD_PEERS_VENV");
   if (environment == nullptr || *environment == '\0') return {};
@@ -42,7 +43,7 @@ fs::path pythonOf(const fs::path& prefix, fs::path* path) {
   return python;
 }
 
-// The model's inputs as files of NumPy.
+// Writes the model's inputs as files of NumPy.
 Result<std::vector<std::string>> writeInputs(const fs::path& folder,
                                              const import::ImportedModel& imported,
                                              const std::vector<std::vector<uint8_t>>& inputs) {
@@ -58,7 +59,7 @@ Result<std::vector<std::string>> writeInputs(const fs::path& folder,
   return files;
 }
 
-// The child's standard input and output are `socket`; what it writes to standard error is nobody's.
+// The child's standard input and output are `socket`. Its standard error is dropped.
 Result<pid_t> spawn(std::vector<std::string> arguments, const fs::path& pythonPath, int socket) {
   std::vector<std::string> variables = {"PYTHONPATH=" + pythonPath.string()};
   for (char** each = environ; *each != nullptr; ++each) {
@@ -126,7 +127,8 @@ LiteRt::~LiteRt() {
   if (!folder_.empty()) fs::remove_all(folder_, ignored);
 }
 
-// A line for a line; what is no JSON object comes from a library that prints.
+// Sends one line and returns the answer. Lines that are not a JSON object come from libraries that
+// print, and are skipped.
 Result<std::string> LiteRt::ask(const std::string& command) {
   const std::string line = command + "\n";
   if (::send(socket_.get(), line.data(), line.size(), MSG_NOSIGNAL) !=

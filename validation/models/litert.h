@@ -1,6 +1,7 @@
-// LiteRt: LiteRT beside Halyard, for figures to be read side by side. It is the worker of
-// bench/peers, a Python process in the environment that HALYARD_PEERS_VENV names. Thread safety:
-// none. Ownership: the process ends with the object.
+// LiteRt: runs a model in LiteRT, so that its figures can be read beside Halyard's. It uses the
+// worker of bench/peers, a Python process in the environment that HALYARD_PEERS_VENV names.
+// Thread safety: one thread.
+// Ownership: the process ends with the object.
 #pragma once
 
 #include <sys/types.h>
@@ -19,9 +20,9 @@ namespace halyard::validation {
 
 class LiteRt {
  public:
-  // With the model loaded. Null where there is no environment, no worker below `prefix`, or the
-  // model is no file. `inputs`: bytes for each of the model's inputs. OP_FAILED with LiteRT's text
-  // when it does not take the model.
+  // Starts the worker and loads the model. Null without an environment, without a worker below
+  // `prefix`, or if the model is not a file. `inputs`: bytes for each of the model's inputs.
+  // OP_FAILED with LiteRT's text when it does not take the model.
   static Result<std::unique_ptr<LiteRt>> start(const std::filesystem::path& prefix,
                                                const std::string& model,
                                                const import::ImportedModel& imported,
@@ -30,10 +31,10 @@ class LiteRt {
   LiteRt(const LiteRt&) = delete;
   LiteRt& operator=(const LiteRt&) = delete;
 
-  // Of executions for so long, with as many threads as there are processors.
+  // The median time of executions during `seconds`, with as many threads as there are processors.
   Result<double> medianMilliseconds(double seconds);
-  // The best class of each of the inputs that lie behind one another in `bytes`; for models with
-  // one input.
+  // The best class of each input, for models with one input. `bytes` contains the inputs one after
+  // the other.
   Result<std::vector<size_t>> classes(const std::vector<uint8_t>& bytes);
 
  private:
@@ -41,7 +42,7 @@ class LiteRt {
 
   Result<std::string> ask(const std::string& command);
 
-  std::filesystem::path folder_;  // for files, and gone with the object
+  std::filesystem::path folder_;  // for files; removed with the object
   pid_t pid_ = 0;
   UniqueFd socket_;
   std::string received_;

@@ -43,7 +43,8 @@ Result<std::vector<std::vector<float>>> CompiledModel::compute(
 
 Result<TurnTimes> timeInTurns(CompiledModel& device, CompiledModel& cpu,
                               const std::vector<std::vector<uint8_t>>& inputs, double seconds) {
-  // Until then nothing counts: caches, clocks and threads are the other one's.
+  // The first execution on each device is not timed. Neither is the first of each turn: caches,
+  // clocks and threads then still suit the other device.
   HALYARD_RETURN_IF_ERROR(device.run(inputs));
   HALYARD_RETURN_IF_ERROR(cpu.run(inputs));
   TurnTimes times;

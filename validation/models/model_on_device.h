@@ -1,5 +1,7 @@
 // ModelOnDevice: a model compiled through the C API for the driver under test and for the CPU
-// device. Thread safety: none. Ownership: owns its API objects; the devices are the process's.
+// device.
+// Thread safety: one thread.
+// Ownership: owns its API objects. The devices belong to the process.
 #pragma once
 
 #include <android/NeuralNetworks.h>
@@ -17,24 +19,24 @@
 
 namespace halyard::validation {
 
-// A compiled model, executed again and again.
+// A compiled model that is executed repeatedly.
 class CompiledModel {
  public:
   explicit CompiledModel(std::unique_ptr<client::Session> session) : session_(std::move(session)) {}
 
-  // Once; the first call says which inputs, and how many bytes they have.
+  // Executes once. The first call fixes which inputs are present, and their sizes.
   Status run(const std::vector<std::vector<uint8_t>>& inputs);
-  // The same, and the outputs as real numbers.
+  // As run, and returns the outputs as real numbers.
   Result<std::vector<std::vector<float>>> compute(const import::ImportedModel& model,
                                                   const std::vector<std::vector<uint8_t>>& inputs);
 
  private:
-  // What is declared later is freed first.
+  // Members are freed in reverse order: the run before its session.
   std::unique_ptr<client::Session> session_;
   std::unique_ptr<measure::RepeatedRun> run_;
 };
 
-// What the driver says of a model.
+// The operations of a model that the driver supports.
 struct Support {
   const ANeuralNetworksDevice* device = nullptr;
   const ANeuralNetworksDevice* cpu = nullptr;  // the runtime's own
@@ -43,18 +45,18 @@ struct Support {
 };
 Result<Support> supportOf(const TargetSpec& target, const std::shared_ptr<const Model>& model);
 
-// Executes both for so many seconds, in turns of 20 ms, so that what else the machine does is the
-// same for both.
+// Executes both for `seconds`, in turns of 20 ms, so that other load of the machine affects both
+// equally.
 struct TurnTimes {
   std::vector<double> device;  // milliseconds of each execution
   std::vector<double> cpu;
-  double timesAsFast = 0;  // the device, the median of all turns
+  double timesAsFast = 0;  // of the device, relative to the CPU device: the median of all turns
 };
 Result<TurnTimes> timeInTurns(CompiledModel& device, CompiledModel& cpu,
                               const std::vector<std::vector<uint8_t>>& inputs, double seconds);
 
-// Compiles for the driver; with the CPU device for what it does not take. Its own error: what it
-// has said that it takes, it must be able to prepare.
+// Compiles for the driver, and for the CPU device if the driver does not support all operations. An
+// error is the driver's fault: it must be able to prepare the operations that it supports.
 Result<CompiledModel> compileForDevice(const Support& support,
                                        const std::shared_ptr<const Model>& model);
 Result<CompiledModel> compileForCpu(const Support& support,

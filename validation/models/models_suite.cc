@@ -24,7 +24,7 @@ using Clock = std::chrono::steady_clock;
 using ImportedPtr = std::shared_ptr<const import::ImportedModel>;
 using measure::MachinePeaks;
 
-// How much of all, quick and in full.
+// The extent of a quick and of a full run.
 struct Extent {
   size_t pictures;
   size_t randomInputs;
@@ -78,13 +78,13 @@ class AccuracyRun {
   }
 
  private:
-  // How many inputs there is time for.
+  // The number of inputs that the time allows.
   Result<size_t> affordable(CompiledModel& tested, CompiledModel& reference) const {
     const Extent& extent = what_.extent();
     const size_t wanted =
         std::min(inputs_.most(), inputs_.arePictures() ? extent.pictures : extent.randomInputs);
     Clock::time_point start;
-    // The first time is not like the others.
+    // The first execution is not timed, because it differs from later ones.
     for (size_t n = 0; n <= kTimedInputs; ++n) {
       if (n == 1) start = Clock::now();
       HALYARD_ASSIGN_OR_RETURN(const TestInputs::Input input, inputs_.get(n % wanted, wanted));
@@ -96,8 +96,8 @@ class AccuracyRun {
     return std::clamp<size_t>(most, 1, wanted);
   }
 
-  // LiteRT's share of the same pictures; what keeps it from that is a note, and no fault of the
-  // driver's.
+  // Adds LiteRT's top-1 on the same pictures. An error of LiteRT becomes a note, because the driver
+  // has no part in it.
   std::string addLiteRt(size_t count, CheckResult* result) const {
     std::vector<uint8_t> all;
     std::vector<std::optional<size_t>> right;
@@ -128,13 +128,13 @@ class AccuracyRun {
   const TestInputs inputs_;
 };
 
-// A driver whose process has ended is told from one that has said no.
+// The result of a failure: a crash if the driver's process has ended.
 CheckResult failed(const Status& status) {
   if (status.code() != ResultCode::DEAD_OBJECT) return status;
   return CheckResult::crashed(status.toString());
 }
 
-// The model, and the device's word on it; or why there is nothing to check.
+// The model and the device's support of it, or the reason why there is nothing to check.
 struct Prepared {
   ImportedPtr imported;
   Support support;
@@ -254,7 +254,7 @@ Result<std::vector<std::string>> modelsOf(const Plan& plan) {
   const fs::path own = plan.prefix / "share/halyard/models";
   std::error_code error;
   if (fs::is_directory(own, error)) HALYARD_RETURN_IF_ERROR(addModels(own, &models));
-  // Well-known architectures, of which only the weights are not real.
+  // Well-known architectures with random weights.
   if (plan.full) {
     const std::vector<std::string> workloads = measure::defaultBenchModels();
     models.insert(models.end(), workloads.begin(), workloads.end());
@@ -262,7 +262,7 @@ Result<std::vector<std::string>> modelsOf(const Plan& plan) {
   return models;
 }
 
-// Whatever is wrong with the data is wrong before the first check.
+// An error in the data is reported before the first check.
 Status checkData(const Plan& plan) {
   measure::Labels labels;
   if (!plan.labels.empty()) {

@@ -1,5 +1,6 @@
-// The area "models": real models on real data, as right as on the CPU device, and how fast.
-// Thread safety: pure function. Ownership: none.
+// The area "models": real models on real data. Compares accuracy and speed with the CPU device.
+// Thread safety: pure function.
+// Ownership: values.
 #pragma once
 
 #include "validation/kit/check.h"

@@ -1,5 +1,5 @@
-// The area "models" as a whole: what it lists, and what it says of drivers that compute right, not
-// quite right and wrong.
+// Tests the area "models": the checks that it lists, and its results for drivers that compute
+// right, slightly wrong and wrong.
 #include "validation/models/models_suite.h"
 
 #include <gmock/gmock.h>
@@ -71,7 +71,7 @@ TEST(ListModels, TwoChecksForEachModel) {
   EXPECT_THAT(
       names, ::testing::ElementsAre("fashion_mnist_int8/accuracy", "fashion_mnist_int8/latency",
                                     "fashion_mnist_float/accuracy", "fashion_mnist_float/latency"));
-  // Installed nowhere: nothing quick, and in full what is made in code.
+  // Without an installation a quick run has no models, and a full run has those made in code.
   plan.models = {};
   plan.prefix = "/nowhere";
   EXPECT_EQ(listModels({}, plan)->size(), 0u);
@@ -141,8 +141,8 @@ TEST_F(ModelsArea, ADriverThatDies) {
   EXPECT_EQ(check("fashion_mnist_float/accuracy").at("outcome"), "crash");
 }
 
-// Of others, where they lie beside the tree: classifiers on pictures of no known class, a detector,
-// a segmentation, an autoencoder, recurrent models on random numbers.
+// Models beside the tree, if they exist: classifiers on pictures of unknown class, a detector, a
+// segmentation, an autoencoder. Recurrent models run on random numbers.
 TEST_F(ModelsArea, ModelsOfAllKinds) {
   const std::string folder = HALYARD_SOURCE_DIR "/../shared/models";
   if (!std::filesystem::exists(folder)) GTEST_SKIP() << "they are not here";

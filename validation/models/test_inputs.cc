@@ -11,7 +11,8 @@ namespace fs = std::filesystem;
 
 namespace {
 
-// Behind the few pictures that come with Halyard: what is wrong now and then is not in twelve.
+// Random inputs after the few pictures of Halyard: twelve pictures are too few to show a rare
+// error.
 constexpr size_t kNumbersBehindFew = 288;
 
 }  // namespace

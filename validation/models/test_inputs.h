@@ -1,6 +1,7 @@
-// TestInputs: what a model is to compute for the kit. Pictures where there are some for it, random
-// numbers otherwise.
-// Thread safety: none. Ownership: owns what is read.
+// TestInputs: the inputs on which the kit computes a model. They are pictures where a data set
+// fits, and random numbers otherwise.
+// Thread safety: one thread.
+// Ownership: owns the data that it reads.
 #pragma once
 
 #include <cstdint>
@@ -18,22 +19,22 @@ namespace halyard::validation {
 
 class TestInputs {
  public:
-  // The pictures of the plan's data set if it names one; for models that classify Fashion-MNIST its
-  // test images where they are installed, or the few that come with Halyard and numbers at random
-  // behind them. Models that take no picture, and those that there is none for, get numbers at
-  // random, by the plan's seed.
+  // Uses the pictures of the plan's data set if it names one. Models that classify Fashion-MNIST
+  // get its test images if they are installed. Otherwise they get the few pictures that come with
+  // Halyard, followed by random numbers. Models that take no picture, or without a data set, get
+  // random numbers. The plan's seed determines these.
   static Result<TestInputs> open(const import::ImportedModel& model, const Plan& plan);
 
   std::string name() const;  // "fashion-mnist", "images and random numbers", "random numbers"
   bool arePictures() const { return pictures_ != nullptr; }
-  // How many there are; random numbers never end.
+  // The number of inputs. Random numbers have no end.
   size_t most() const;
 
   struct Input {
     std::vector<std::vector<uint8_t>> bytes;  // of each of the model's inputs
     std::optional<size_t> right;              // the class
   };
-  // The n-th of `count`.
+  // Input `n` of `count`.
   Result<Input> get(size_t n, size_t count) const;
 
  private:
@@ -43,7 +44,7 @@ class TestInputs {
   std::vector<import::ModelPort> ports_;
   uint64_t seed_ = 0;
   std::unique_ptr<measure::TestPictures> pictures_;  // null: random
-  size_t numbersBehind_ = 0;                         // inputs of random numbers behind the pictures
+  size_t numbersBehind_ = 0;                         // inputs of random numbers after the pictures
 };
 
 }  // namespace halyard::validation

@@ -14,11 +14,10 @@ using accuracy::Scope;
 using conformance::ActualOutput;
 using conformance::VectorCase;
 
-// Above it, each operation's results come from a model of their own.
+// With more bytes, each operation's results come from a model of their own.
 constexpr size_t kMostOutputBytes = size_t{1} << 30;
 
-// The main subgraph's operands that operations compute become outputs, all or those of one
-// operation.
+// The case with other outputs: operands of the main subgraph that operations compute.
 VectorCase withOutputs(const VectorCase& from, std::span<const uint32_t> outputs,
                        const std::vector<TestOperand>& values) {
   VectorCase result = from;
@@ -37,7 +36,7 @@ VectorCase withOutputs(const VectorCase& from, std::span<const uint32_t> outputs
   return result;
 }
 
-// The worst of some outputs; fails if one does.
+// The worst of some outputs. It has failed if one of them has failed.
 Comparison worst(const std::vector<Comparison>& comparisons) {
   Comparison result = comparisons[0];
   for (const Comparison& each : comparisons) {
@@ -86,7 +85,7 @@ class Bisecting {
     return accuracy::compareValues(type, criteria, expected.bytes, actual.bytes);
   }
 
-  // The model as it is.
+  // Compares the results of the unchanged model.
   void compareModel() {
     const VectorCase whole = withOutputs(case_, case_.model.main.outputIndexes, values_);
     const auto results = resultsOf(tested_, whole);
@@ -108,7 +107,7 @@ class Bisecting {
     }
   }
 
-  // Of the first `count` operations.
+  // The scope of the first `count` operations.
   Scope scopeOfFirst(size_t count) const {
     if (count == 1) {
       Model one;
@@ -140,11 +139,11 @@ class Bisecting {
         diverges = diverges || findings_.operations[i].diverges();
       }
     }
-    // Intermediate results that somebody looks at can change what the device makes of the model.
+    // With intermediate results as outputs, the device may compute the model in another way.
     if (!results.ok() || (findings_.modelDiffers && !diverges)) comparePrefixes();
   }
 
-  // Up to the first operation whose results differ.
+  // Stops at the first operation whose results differ.
   void comparePrefixes() {
     findings_.usedPrefixes = true;
     const size_t count = findings_.operations.size();
@@ -160,7 +159,7 @@ class Bisecting {
         continue;
       }
       std::vector<Comparison> comparisons;
-      // Of the prefix's outputs those that the operation has computed come last.
+      // The results of the last operation are the last outputs of the prefix.
       const OperandIndexes& outputs = operation(i).outputs;
       for (size_t k = 0; k < outputs.size(); ++k) {
         comparisons.push_back(compared(outputs[k], scopeOfFirst(i + 1),
@@ -171,7 +170,7 @@ class Bisecting {
     }
   }
 
-  // Each operation alone, with the inputs that the CPU device gives it.
+  // Compares each operation alone, with the inputs that the CPU device computes for it.
   void compareOwn() {
     const size_t count = findings_.operations.size();
     for (size_t i = 0; i < count; ++i) {
@@ -226,7 +225,8 @@ class Bisecting {
     TargetRunner runner(tested_, reference_);
     Verdict verdict = runner.check(*failing);
     if (verdict.kind != Verdict::Kind::FAILED) {
-      // As it is; the criteria for the whole may allow what those for its beginning do not.
+      // Not made smaller: the criteria for the whole model may allow errors that those for its
+      // first operations do not.
       findings_.smallest = std::move(*failing);
       findings_.smallestDifference = findings_.difference;
       return;

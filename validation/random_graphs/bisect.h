@@ -1,5 +1,6 @@
-// Bisect: which operation of a model a device computes otherwise than the CPU device.
-// Thread safety: as conformance::Target. Ownership: results own their data.
+// Bisect: finds the operations of a model that a device computes differently from the CPU device.
+// Thread safety: as conformance::Target.
+// Ownership: results own their data.
 #pragma once
 
 #include <optional>
@@ -13,15 +14,17 @@
 
 namespace halyard::random_graphs {
 
-// One operation of the main subgraph.
+// The findings about one operation of the main subgraph.
 struct OperationFinding {
   size_t index = 0;
   OperationType type = {};
-  // With the CPU device's inputs, by the criteria for such an operation; the worst of its outputs.
-  // Nothing when it could not be computed: `note` says why.
+  // The worst of its outputs, computed alone with the CPU device's inputs, by the criteria for such
+  // an operation. Failed, with a `note`, if the device fails to compute it. Empty if the device
+  // does not support it: `note` gives the reason.
   std::optional<accuracy::Comparison> own;
-  // In the model, after all that came before, by the criteria for so many operations. Nothing when
-  // the device does not compute the whole model.
+  // The worst of its outputs in the model, after all operations before it, by the criteria for this
+  // number of operations. Empty when the device does not support this part of the model, or an
+  // earlier operation differs.
   std::optional<accuracy::Comparison> accumulated;
   std::string note;
 
@@ -34,19 +37,21 @@ struct Bisection {
   // Indices into `operations`.
   std::optional<size_t> firstWrong;      // by itself
   std::optional<size_t> firstDiverging;  // with what came before
-  // The results of the model as it is, without intermediate results as outputs, differ.
+  // The device fails to compute the unchanged model, or its results differ. Intermediate results
+  // are not outputs here.
   bool modelDiffers = false;
-  // Intermediate results were outputs of one model for each operation, for all in one model, where
-  // the device can work otherwise, showed nothing.
+  // Each operation's results came from a model of its own, which ends with the operation. This is
+  // done if a model with all intermediate results as outputs cannot be computed, or shows no
+  // difference.
   bool usedPrefixes = false;
   std::string difference;  // of the model's own outputs
-  // The smallest part that fails, and how; nothing when nothing differs.
+  // The smallest part that fails, and its difference. Empty when no result differs.
   std::optional<conformance::VectorCase> smallest;
   std::string smallestDifference;
 };
 
-// `vectorCase`: model and inputs; its outputs are not looked at. `reference` is the CPU device. An
-// error when the CPU device cannot compute the model.
+// `vectorCase`: model and inputs; its outputs are not used. `reference` is the CPU device. Returns
+// an error when the CPU device cannot compute the model.
 Result<Bisection> bisect(conformance::Target& tested, conformance::Target& reference,
                          conformance::VectorCase vectorCase);
 

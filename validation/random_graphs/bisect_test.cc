@@ -104,7 +104,7 @@ TEST_F(BisectTest, FindsTheOperationThatIsWrong) {
   EXPECT_TRUE(findings.modelDiffers);
   ASSERT_TRUE(findings.firstDiverging);
   EXPECT_EQ(*findings.firstDiverging, 2u);
-  // What comes after it has errors in the model, and none by itself.
+  // The operations after it differ in the model, but not alone.
   EXPECT_FALSE(findings.operations[3].isWrong());
   EXPECT_GT(findings.operations[3].accumulated->largestAbsolute, 0.01);
   EXPECT_EQ(findings.operations[3].own->largestAbsolute, 0);
@@ -135,7 +135,7 @@ TEST_F(BisectTest, AFailureIsADifference) {
   EXPECT_THAT(findings.operations[2].own->text, HasSubstr("no tiles"));
 }
 
-// Wrong only where the results of TANH are read by others: in the last MUL.
+// Computes TANH wrongly, but only while its result is an intermediate value of the model.
 class Fusing final : public hal::Device {
  public:
   Fusing() : real_(cpu::makeCpuDevice(cpu::cpuDeviceInfo(), 1)), info_(cpu::cpuDeviceInfo()) {

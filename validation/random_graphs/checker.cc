@@ -20,7 +20,7 @@ std::vector<size_t> capacitiesOf(const VectorCase& vectorCase) {
   return capacities;
 }
 
-// What is compiled needs the built model.
+// The compiled model needs the built model.
 struct Compiled {
   std::unique_ptr<conformance::BuiltModel> built;
   std::unique_ptr<CompiledModel> model;
@@ -43,7 +43,7 @@ Result<std::vector<ActualOutput>> execute(CompiledModel& compiled, const VectorC
   return std::move(outcome.outputs);
 }
 
-// The results beside those of the CPU device.
+// Compares the results with those of the CPU device.
 Status compare(const VectorCase& vectorCase, accuracy::Scope scope,
                const std::vector<ActualOutput>& expected, const std::vector<ActualOutput>& actual) {
   const Subgraph& main = vectorCase.model.main;

@@ -1,5 +1,6 @@
-// The checker: one graph on a device, beside what the CPU device makes of it.
-// Thread safety: as conformance::Target. Ownership: verdicts own their text.
+// The checker: compares one graph on a device with the same graph on the CPU device.
+// Thread safety: as conformance::Target.
+// Ownership: verdicts own their text.
 #pragma once
 
 #include <string>
@@ -15,20 +16,20 @@ struct Verdict {
     PASSED,
     FAILED,
     UNSUPPORTED,  // the device does not take all operations
-    BROKEN,       // the case itself is wrong, or the CPU device does not bear its results out
+    BROKEN,       // the case is invalid, or the CPU device's results are not those of the case
   };
   Kind kind = Kind::PASSED;
   std::string reason;  // empty when passed
 };
 
 // Compiles the case on `tested` and executes it twice, with arguments as pointers and in shared
-// memory; its results must lie within the criteria for a graph of its size (accuracy/accuracy.h)
-// around those of `reference`, the CPU device, which themselves must be what the case says.
+// memory. Its results must lie around those of `reference`, the CPU device, within the criteria for
+// a graph of its size (accuracy/accuracy.h). The CPU device's results must be those of the case.
 Verdict checkGraph(conformance::Target& tested, conformance::Target& reference,
                    const conformance::VectorCase& vectorCase);
 
-// The outputs of one execution on the target, in room for those of the case. BAD_DATA when the
-// target does not take all operations.
+// The outputs of one execution on the target, in buffers of the size of the case's outputs.
+// BAD_DATA when the target does not take all operations.
 Result<std::vector<conformance::ActualOutput>> resultsOf(conformance::Target& target,
                                                          const conformance::VectorCase& vectorCase);
 

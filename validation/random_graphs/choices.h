@@ -1,5 +1,6 @@
-// Which operations random graphs consist of: lines of the signatures' tables.
-// Thread safety: pure functions. Ownership: choices point to the definitions, which live for ever.
+// Choices: the operations of random graphs, taken from the rows of the signatures' tables.
+// Thread safety: pure functions.
+// Ownership: choices point to the definitions, which are static.
 #pragma once
 
 #include <set>
@@ -13,7 +14,7 @@
 
 namespace halyard::random_graphs {
 
-// An operation with one form, row of types, and numbers of operands of its signature.
+// An operation with one form, one row of types, and numbers of operands of its signature.
 struct Choice {
   const ops::OperationDefinition* definition = nullptr;
   ops::testing::Variant variant;
@@ -24,11 +25,11 @@ struct Choice {
   }
 };
 
-// Of every operation that there is, but those that draw at random. `types`: of first inputs; all if
-// empty. IF and WHILE come with it as one choice each.
+// The choices of every operation, except those with random results. `types`: the types of first
+// inputs; all if empty. IF and WHILE are included as one choice each.
 std::vector<Choice> allChoices(const std::set<OperandType>& types = {});
 
-// "float32" for TENSOR_FLOAT32 and so on: the names of types that first inputs have.
+// The names of the types that first inputs have, such as "float32" for TENSOR_FLOAT32.
 Result<std::set<OperandType>> typesFromNames(std::span<const std::string> names);
 std::vector<std::string> typeNames();
 

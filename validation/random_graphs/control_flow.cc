@@ -5,7 +5,7 @@
 namespace halyard::random_graphs {
 namespace {
 
-constexpr uint32_t kMostInner = 4;  // operations, beside those that give the result its form
+constexpr uint32_t kMostInner = 4;  // operations, before those that make the result
 constexpr uint32_t kMostRounds = 4;
 constexpr unsigned kClosingAttempts = 12;
 
@@ -19,14 +19,14 @@ bool isLike(const TestOperand& a, const TestOperand& b) {
          a.tensor.zeroPoint == b.tensor.zeroPoint;
 }
 
-// What the models are made of.
+// Makes the models of an IF or WHILE.
 class Bodies {
  public:
   Bodies(GraphBuilder& builder, const std::vector<Choice>& inner)
       : builder_(builder), inner_(inner) {}
 
-  // A model with the inputs `arguments` (indices of the builder's values) that yields something
-  // like `result`, another one each time; its index in Model::referenced.
+  // Makes another model at each call. Its inputs are `arguments` (indices of the builder's values),
+  // and its output is like `result`. Returns its index in Model::referenced.
   std::optional<uint32_t> make(const std::vector<size_t>& arguments, const TestOperand& result) {
     GraphBuilder body(builder_.model(), builder_.chance(), builder_.scope(), false);
     body.allowAdapters(builder_.adaptedTypes());
@@ -40,7 +40,7 @@ class Bodies {
     return finish(body, {body.values()[*end].operand});
   }
 
-  // The values of `body` as a model.
+  // Moves the subgraph of `body` to the model's subgraphs.
   uint32_t finish(GraphBuilder& body, const std::vector<uint32_t>& outputs) {
     Subgraph subgraph = body.subgraph();
     subgraph.outputIndexes = outputs;
@@ -51,7 +51,7 @@ class Bodies {
     return static_cast<uint32_t>(builder_.model().referenced.size() - 1);
   }
 
-  // A value of `body` that is like `result`, and no input of it.
+  // A value of `body` that is like `result` and not an input of `body`.
   std::optional<size_t> close(GraphBuilder& body, const TestOperand& result) {
     for (unsigned attempt = 0; attempt < kClosingAttempts; ++attempt) {
       if (attempt > 0) place(body, &result);
@@ -76,7 +76,7 @@ class Bodies {
   const std::vector<Choice>& inner_;
 };
 
-// Some values for a model to work with.
+// Some values that a model can read.
 std::vector<size_t> someValues(GraphBuilder& builder) {
   std::vector<size_t> chosen;
   const size_t count = 1 + builder.chance().below(3);
@@ -109,7 +109,7 @@ bool placeBranch(GraphBuilder& builder, OperationType type, const std::vector<Ch
   return builder.append(type, inputs, {ops::testing::outputLike(result)});
 }
 
-// counter < limit
+// The condition: counter < limit.
 uint32_t addCondition(GraphBuilder& builder, Bodies& bodies, const std::vector<size_t>& state) {
   GraphBuilder body(builder.model(), builder.chance(), builder.scope(), false);
   for (const size_t i : state) {
@@ -122,7 +122,7 @@ uint32_t addCondition(GraphBuilder& builder, Bodies& bodies, const std::vector<s
   return bodies.finish(body, {body.values().back().operand});
 }
 
-// counter + 1, and a new state.
+// The body of a loop: counter + 1, and a new state.
 std::optional<uint32_t> addRound(GraphBuilder& builder, Bodies& bodies,
                                  const std::vector<size_t>& state,
                                  const std::vector<Choice>& inner) {
@@ -146,7 +146,7 @@ std::optional<uint32_t> addRound(GraphBuilder& builder, Bodies& bodies,
 }
 
 bool placeLoop(GraphBuilder& builder, OperationType type, const std::vector<Choice>& inner) {
-  // What comes after the counter is the state; further values stay as they are in each round.
+  // The value after the counter is the state. Further values stay the same in each round.
   std::vector<size_t> state = someValues(builder);
   if (state.empty()) return false;
   const TestOperand counter = int32s({0});

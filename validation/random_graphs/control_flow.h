@@ -1,5 +1,6 @@
-// IF and WHILE for random graphs: conditions, and models for both ways and for the rounds.
-// Thread safety: none. Ownership: as GraphBuilder.
+// IF and WHILE for random graphs: conditions, and the models of branches and rounds.
+// Thread safety: one thread.
+// Ownership: as GraphBuilder.
 #pragma once
 
 #include <vector>
@@ -9,8 +10,8 @@
 
 namespace halyard::random_graphs {
 
-// One more IF or WHILE, as `choice` says; false, and nothing has changed, when it came to no use.
-// `inner`: of what its models consist.
+// Adds an IF or WHILE, as `choice` says. False, without any change, when no useful one was found.
+// `inner`: the choices for operations of its models.
 bool placeControlFlow(GraphBuilder& builder, const Choice& choice,
                       const std::vector<Choice>& inner);
 

@@ -9,7 +9,7 @@ const ops::Form& formOf(const Choice& choice) {
   return choice.definition->signature.forms[choice.variant.form];
 }
 
-// What stands for an input that is left out.
+// The operand in place of an input that is left out.
 Result<Operand> operandFor(const ops::OperandSpec& spec, Model& model) {
   Operand operand;
   operand.type = spec.fixed;

@@ -1,6 +1,7 @@
-// Operations whose last inputs may be left out: random cases of them, without and with ever more of
+// Operations whose last inputs may be left out: random cases of them, with each legal number of
 // these inputs.
-// Thread safety: pure functions over constant tables. Ownership: results own their data.
+// Thread safety: pure functions over constant tables.
+// Ownership: results own their data.
 #pragma once
 
 #include <vector>
@@ -12,12 +13,12 @@ namespace halyard::random_graphs {
 // The choices with the fewest inputs, of forms that may have more.
 std::vector<Choice> shortestChoices();
 
-// The numbers of inputs that the choice may have, ascending, its own first. `withDefaults`: those
-// only that add nothing but inputs with default values, by the tables.
+// The numbers of inputs that the choice may have, ascending, its own first. `withDefaults`: only
+// those that add nothing except inputs with default values in the tables.
 std::vector<size_t> lengthsOf(const Choice& choice, bool withDefaults);
 
-// Gives the one operation of a case of the choice so many inputs; those added have their defaults,
-// or no value. BAD_DATA when nothing stands for one that is left out.
+// Gives the case's only operation `inputs` inputs. Added inputs have their defaults, or no value.
+// BAD_DATA when an added input has neither.
 Status lengthen(Model& model, const Choice& choice, size_t inputs);
 
 }  // namespace halyard::random_graphs

@@ -17,8 +17,8 @@ accuracy::Scope scopeFor(const GraphOptions& options) {
   return options.operations > 1 ? accuracy::Scope::SMALL_GRAPH : accuracy::Scope::SUMS;
 }
 
-// Choices by what they work on, so that each operation is chosen as often as any other, however
-// many lines its tables have.
+// Choices by the type that they work on. Each operation is chosen as often as any other,
+// independent of the number of its rows.
 class Menu {
  public:
   explicit Menu(const std::vector<Choice>& choices) {
@@ -48,7 +48,7 @@ class Menu {
     for (const auto& rows : byType_.at(type)) result.insert(result.end(), rows.begin(), rows.end());
     return result;
   }
-  // Those types for which all three adapters are there.
+  // The types for which all three adapters exist.
   std::vector<OperandType> adaptedTypes() const {
     std::vector<OperandType> types;
     for (const auto& [type, operations] : byType_) {
@@ -110,7 +110,7 @@ class Generation {
     (void)builder_.place(leavesTheme ? menu_.any(chance_) : menu_.of(theme_, chance_));
   }
 
-  // What nobody reads is an output, and some of what is read.
+  // Results that no operation reads become outputs, and so do some others.
   Result<conformance::VectorCase> finish() {
     Subgraph& main = builder_.subgraph();
     const std::vector<uint32_t> consumers = countConsumers(main);

@@ -1,5 +1,6 @@
 // The generator of random graphs: models that are valid by construction, with inputs and results.
-// Thread safety: a pure function that starts no threads. Ownership: results own their data.
+// Thread safety: a pure function that starts no threads.
+// Ownership: results own their data.
 #pragma once
 
 #include <cstdint>
@@ -13,18 +14,18 @@ namespace halyard::random_graphs {
 
 struct GraphOptions {
   uint64_t seed = 1;
-  size_t operations = 1;  // about so many; at least one
+  size_t operations = 1;  // an approximate number; at least one
   std::vector<Choice> choices;
 };
 
-// The graph of a seed, the same for the same choices. Its inputs are chosen, and
-// its operations taken or not, such that results mean something: they are finite, not too large,
-// and small errors in between, as devices make them, stay small. The outputs hold what the
-// reference kernels compute. OP_FAILED when no operation could be placed at all.
+// The graph of a seed, the same for the same choices. Inputs and operations are chosen so that
+// results are meaningful: they are finite and not too large. Small errors on the way, as devices
+// make them, stay small. The outputs contain the results of the reference kernels. OP_FAILED when
+// no operation could be placed.
 Result<conformance::VectorCase> generateGraph(const GraphOptions& options);
 
-// The number of operations for the seed's graph, of at most `most`: some graphs are of one
-// operation, whose criteria are the strictest, some small, some large.
+// The number of operations for the seed's graph, at most `most`. Some graphs have one operation,
+// whose criteria are the strictest; some are small, and some are large.
 size_t operationsFor(uint64_t seed, size_t most);
 
 }  // namespace halyard::random_graphs

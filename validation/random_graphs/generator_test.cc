@@ -127,7 +127,7 @@ TEST(Generator, OnlyChosenTypesAreMainTypes) {
   EXPECT_THAT(typesFromNames(unknown).status().message(), ::testing::HasSubstr("types are "));
 }
 
-// What a new operation has that brings only its signature.
+// A new operation that has only a signature gets operands by search.
 TEST(Generator, OperandsAreFoundWithoutRecipes) {
   std::set<OperationType> found;
   size_t all = 0;

@@ -13,7 +13,7 @@ namespace {
 
 using ops::testing::LegalCase;
 
-// Larger values say little, and larger tensors take long.
+// Larger values test little, and larger tensors take long.
 constexpr double kLargestValue = 60;
 constexpr size_t kMostElements = 4096;
 constexpr float kUsualRange = 8;
@@ -22,7 +22,7 @@ bool isFloat(OperandType type) {
   return type == OperandType::TENSOR_FLOAT32 || type == OperandType::TENSOR_FLOAT16;
 }
 
-// The half of what the criteria allow: devices err, too.
+// Half of the allowed error: the device's own errors take the other half.
 accuracy::Criteria halved(accuracy::Criteria criteria) {
   criteria.absolute /= 2;
   criteria.relative /= 2;
@@ -107,7 +107,7 @@ uint32_t GraphBuilder::operandFor(const TestOperand& input) {
   if (input.source >= 0) return values_[static_cast<size_t>(input.source)].operand;
   const bool mustBeConstant = !isMain_ || input.tensor.omitted || isScalarType(input.tensor.type) ||
                               input.bytes.empty() || input.tensor.channelQuant != nullptr;
-  // Small lists of numbers are axes, sizes and the like; drivers rarely take them at execution.
+  // Small lists of numbers are axes, sizes and similar. Drivers rarely take them at execution.
   const bool isList = input.tensor.type == OperandType::TENSOR_INT32 && input.tensor.rank() <= 1;
   const bool isFirst = subgraph_.inputIndexes.empty();
   if (mustBeConstant || (isList && !chance_.oneIn(20)) || (!isFirst && chance_.oneIn(2))) {
@@ -186,7 +186,7 @@ bool GraphBuilder::isUseful(const TestOperand& clean, const TestOperand& noisy,
   const ops::Tensor& tensor = clean.tensor;
   const size_t count = tensor.elementCount();
   if (count == 0 || count > kMostElements || tensor.dims != noisy.tensor.dims) return false;
-  // A graph of one operation tests the ends of ranges, too; errors do not add up.
+  // A graph of one operation also tests the ends of ranges, because errors do not add up in it.
   const bool isAlone = scope_ <= accuracy::Scope::SUMS;
   const double largest = isAlone ? std::numeric_limits<double>::max() : kLargestValue;
   bool varies = count == 1;
@@ -196,7 +196,7 @@ bool GraphBuilder::isUseful(const TestOperand& clean, const TestOperand& noisy,
     varies = varies || number != accuracy::elementNumber(tensor.type, clean.bytes, 0);
   }
   if (isAlone) return true;
-  // Nothing goes wrong with what is all the same.
+  // A tensor of equal values shows few errors.
   const bool isExact = precisionOf(*ops::definitionOf(type)) == ops::Precision::EXACT && count < 8;
   if (!varies && !isExact) return false;
   const accuracy::Criteria criteria =
@@ -305,7 +305,7 @@ std::optional<size_t> GraphBuilder::pick(OperandType type) {
     if (values_[i].clean.tensor.type == type && !values_[i].isUnspecified) fitting.push_back(i);
   }
   if (fitting.empty()) return std::nullopt;
-  // The newer ones more often, so that chains grow long.
+  // The newer values more often, so that chains become long.
   const size_t recent = std::min<size_t>(fitting.size(), 4);
   const size_t back = chance_.oneIn(2) ? chance_.below(recent) : chance_.below(fitting.size());
   return fitting[fitting.size() - 1 - back];
@@ -344,7 +344,7 @@ std::optional<TestOperand> GraphBuilder::valueFor(OperandType type, const Shape&
     std::optional<size_t> found = pick(type);
     if (!found) return std::nullopt;
     if (values_[*found].clean.tensor.dims != dims) {
-      // First those that fit as they are.
+      // The first attempts look for values with these dimensions.
       if (attempt < 3 || !isInRange(values_[*found].clean)) continue;
       found = adapted(*found, dims);
       if (!found) continue;

@@ -1,5 +1,6 @@
-// GraphBuilder: one subgraph while it grows: operands, values, and how far they can be trusted.
-// Thread safety: none. Ownership: borrows the model, its chance and choices.
+// GraphBuilder: one subgraph while it grows: operands, values, and the precision of the values.
+// Thread safety: one thread.
+// Ownership: borrows the model and the chance.
 #pragma once
 
 #include <optional>
@@ -19,13 +20,13 @@ namespace halyard::random_graphs {
 struct GraphValue {
   uint32_t operand = 0;
   TestOperand clean;           // as the reference kernels compute it
-  std::vector<uint8_t> noisy;  // as a device might that errs a little in each operation
-  bool isUnspecified = false;  // nothing says what it holds, so that nobody may read it
+  std::vector<uint8_t> noisy;  // as computed by a device with a small error in each operation
+  bool isUnspecified = false;  // its contents are undefined, so that no operation may read it
 };
 
 class GraphBuilder final : public ops::testing::CaseSource {
  public:
-  // `isMain`: new operands may be inputs of the model. `scope`: of what the graph will be.
+  // `isMain`: new operands may be inputs of the model. `scope`: of the finished graph.
   GraphBuilder(Model& model, Chance& chance, accuracy::Scope scope, bool isMain)
       : model_(model), chance_(chance), scope_(scope), isMain_(isMain) {}
 
@@ -36,33 +37,33 @@ class GraphBuilder final : public ops::testing::CaseSource {
   const std::vector<GraphValue>& values() const { return values_; }
   size_t operationCount() const { return subgraph_.operations.size(); }
 
-  // An input of the subgraph with this value. Gives its index in values().
+  // Adds an input of the subgraph with this value. Returns its index in values().
   size_t addInput(const TestOperand& clean, std::vector<uint8_t> noisy);
   uint32_t addConstant(const TestOperand& from);
-  // One of the constant tensors that an operation reads becomes an input, if there is one.
+  // Turns one of the constant tensors that an operation reads into an input, if one exists.
   void makeAnInput();
   uint32_t addModelReference(uint32_t referenced);
 
-  // Whether operations that join what does not fit may be used: for the type's data.
+  // Allows operations that adapt the dimensions of a value, for data of these types.
   void allowAdapters(std::vector<OperandType> types) { adapted_ = std::move(types); }
   const std::vector<OperandType>& adaptedTypes() const { return adapted_; }
 
-  // One more operation, whose operands are made or found; false, and nothing has changed, when what
-  // came out is of no use. `like`: the first output must have the type and quantisation of it.
+  // Adds one operation, whose operands are made or found. False, without any change, when its
+  // results are not useful. `like`: the first output must have this type and quantisation.
   bool place(const Choice& choice, const TestOperand* like = nullptr);
-  // An operation whose inputs stand in the subgraph; `outputs` say type and quantisation. The
-  // values of inputs that are none of values() are taken from the constants; `unspecified` lists
-  // outputs whose values are not laid down. False as place.
+  // Adds an operation whose inputs are in the subgraph. `outputs` give type and quantisation.
+  // Inputs that are not in values() are read from the constants. `unspecified` lists outputs with
+  // undefined values. False as place.
   bool append(OperationType type, const std::vector<uint32_t>& inputs,
               const std::vector<TestOperand>& outputs, const std::vector<size_t>& unspecified = {});
-  // A value with these dimensions made of values()[from], which has the type; the same elements,
-  // cut or repeated. nullopt when it cannot be made.
+  // A value with these dimensions, made of values()[from], with the same type. Its elements are cut
+  // or repeated. Empty when it cannot be made.
   std::optional<size_t> adapted(size_t from, const Shape& dims);
 
-  // The values of values()[i] as an argument; `noisy` with the errors.
+  // The value of values()[i] as an argument; with `noisy`, with the errors.
   TestOperand valueOf(size_t i, bool noisy) const;
 
-  // To go back to when an operation is not taken after all.
+  // A state to return to when an operation is not taken.
   struct Mark {
     size_t operands;
     size_t operations;
@@ -73,7 +74,7 @@ class GraphBuilder final : public ops::testing::CaseSource {
   Mark mark() const;
   void rollBack(const Mark& mark);
 
-  // CaseSource
+  // Methods of CaseSource.
   std::optional<Shape> shapeFor(OperandType type, std::span<const size_t> ranks) override;
   std::optional<TestOperand> valueFor(OperandType type, const Shape& dims, float low,
                                       float high) override;
@@ -81,7 +82,7 @@ class GraphBuilder final : public ops::testing::CaseSource {
  private:
   uint32_t addOperand(const TestOperand& from, Lifetime lifetime);
   uint32_t operandFor(const TestOperand& input);
-  // Arguments of an operation, as far as they are values or constants.
+  // The arguments of an operation. Those that are neither values nor constants are empty.
   std::vector<TestOperand> arguments(const Operation& operation, bool noisy) const;
   bool isUseful(const TestOperand& clean, const TestOperand& noisy, OperationType type) const;
   void addNoise(OperationType type, TestOperand* value);

@@ -1,7 +1,9 @@
-// The interpreter: every value of a model, one operation after the other, by the reference kernels.
-// Thread safety: pure functions that start no threads (a process that is to be forked may call
-// them). Ownership: results own their bytes; per-channel scales are those of the model, which must
-// live on.
+// The interpreter: computes every value of a model, one operation after the other, with the
+// reference kernels.
+// Thread safety: pure functions. They start no threads, so that a process may call them before it
+// forks.
+// Ownership: results own their bytes. Per-channel scales belong to the model, which must outlive
+// them.
 #pragma once
 
 #include <span>
@@ -21,13 +23,15 @@ TestOperand operandOf(const Operand& operand);
 // The bytes of a constant operand. An error when its pool cannot be read.
 Result<std::vector<uint8_t>> constantBytes(const Model& model, const Operand& operand);
 
-// The outputs of one operation of `subgraph`, IF and WHILE included. `inputs`: a value for each of
-// its inputs; what stands for a model is ignored. OP_FAILED for loops of more than 1000 rounds.
+// The outputs of one operation of `subgraph`, also for IF and WHILE. `inputs`: a value for each of
+// its inputs; a value for an operand that is a model is ignored. OP_FAILED for loops of more than
+// 1000 rounds.
 Result<std::vector<TestOperand>> evaluate(const Model& model, const Subgraph& subgraph,
                                           const Operation& operation,
                                           std::span<const TestOperand> inputs);
 
-// A value for each operand of `subgraph`, by the values of its inputs; models have none.
+// A value for each operand of `subgraph`, from the values of its inputs. Operands that are models
+// have no value.
 Result<std::vector<TestOperand>> interpret(const Model& model, const Subgraph& subgraph,
                                            std::span<const TestOperand> inputs);
 

@@ -21,7 +21,7 @@ constexpr uint64_t kSeedsOfCheck = 10;
 constexpr size_t kMostOperations = 60;
 constexpr double kSecondsPerGraph = 0.02;
 
-// What the checks of a process share. Made anew with the device.
+// The objects that the checks of a process share. They are made again with the device.
 struct Kept {
   explicit Kept(std::shared_ptr<hal::Device> opened)
       : device(std::move(opened)), tested(conformance::makeHalTarget(device)) {}
@@ -47,7 +47,7 @@ Result<std::shared_ptr<Kept>> keptFor(Target& target) {
   return kept;
 }
 
-// How a failing graph ends up, for a person.
+// The report on a failing graph: its smallest failing part, and a command that writes it.
 Status failure(Kept& kept, uint64_t seed, size_t operations, conformance::VectorCase graph,
                Verdict verdict) {
   if (verdict.kind == Verdict::Kind::BROKEN) {
@@ -65,12 +65,12 @@ Status failure(Kept& kept, uint64_t seed, size_t operations, conformance::Vector
       seed, fmt::join(names, ", "), smallest.verdict.reason, seed, operations);
 }
 
-// The graphs of some seeds; skipped when the driver takes nothing of any.
+// Checks the graphs of some seeds. Skipped when the driver supports no operation of any graph.
 CheckResult runSeeds(Kept& kept, const std::vector<Choice>& choices, uint64_t first, uint64_t count,
                      size_t operations) {
   size_t ran = 0;
   for (uint64_t seed = first; seed < first + count; ++seed) {
-    // The last line of the log of a check that crashes or hangs.
+    // If the check crashes or hangs, this is the last line of its log.
     const std::string mark = fmt::format("seed {}, at most {} operations\n", seed, operations);
     (void)!::write(STDERR_FILENO, mark.data(), mark.size());
     auto graph = random_graphs::graphFor({seed, operations, choices}, kept.runner);
@@ -138,7 +138,7 @@ Result<std::vector<Check>> listRandomGraphs(const TargetSpec& /*target*/, const 
     const ops::OperationDefinition& definition = *choices[i].definition;
     size_t end = i;
     while (end < choices.size() && choices[end].definition == &definition) ++end;
-    // IF and WHILE come up in graphs.
+    // IF and WHILE are tested in graphs only.
     if (definition.controlFlow == ops::ControlFlow::NONE) {
       checks.push_back(operationCheck(definition, end - i, plan));
     }

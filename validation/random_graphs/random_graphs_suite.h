@@ -1,5 +1,6 @@
-// The area "random-graphs": each operation by itself, and graphs of them.
-// Thread safety and ownership: as Suite.
+// The area "random-graphs": each operation alone, and graphs of operations.
+// Thread safety: as Suite.
+// Ownership: as Suite.
 #pragma once
 
 #include "validation/kit/check.h"

@@ -16,14 +16,14 @@ using conformance::VectorCase;
 constexpr unsigned kSurveyAttempts = 6;
 constexpr unsigned kMostRounds = 4;
 
-// The operation alone, with inputs of its own.
+// A case of the operation alone, with its own inputs.
 std::optional<VectorCase> aloneCase(const Choice& choice) {
   for (unsigned attempt = 0; attempt < kSurveyAttempts; ++attempt) {
     const auto legal = ops::testing::triedCase(*choice.definition, choice.variant, attempt);
     if (!legal.ok()) continue;
     VectorCase result;
     result.model = ops::testing::toModel(*legal);
-    // Nobody computes it; but a case has values.
+    // The case is not computed, but a case must have values.
     const Subgraph& main = result.model.main;
     const auto zeros = [&](uint32_t index) {
       const Operand& operand = main.operands[index];
@@ -96,7 +96,7 @@ Result<std::vector<Choice>> supportedChoices(GraphRunner& runner,
 Result<std::optional<VectorCase>> graphFor(const SeedOptions& options, GraphRunner& runner) {
   auto generated = generateGraph(
       {options.seed, operationsFor(options.seed, options.operations), options.choices});
-  // Of some operations hardly any results are of use.
+  // For some operations almost no results are useful.
   if (generated.status().code() == ResultCode::OP_FAILED) return std::optional<VectorCase>();
   HALYARD_ASSIGN_OR_RETURN(VectorCase graph, std::move(generated));
   for (unsigned round = 0; round < kMostRounds; ++round) {

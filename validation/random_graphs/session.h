@@ -1,6 +1,7 @@
-// A session of random graphs: what a device can do, one graph for each seed, and what is left of a
-// graph that fails.
-// Thread safety: none. Ownership: as each type says.
+// A session of random graphs: the operations that a device supports, one graph for each seed, and
+// the smallest part of a graph that fails.
+// Thread safety: one thread.
+// Ownership: each type states its own.
 #pragma once
 
 #include <optional>
@@ -14,7 +15,7 @@
 
 namespace halyard::random_graphs {
 
-// Who runs cases, in this process or in others.
+// Runs cases, in this process or in others.
 class GraphRunner {
  public:
   virtual ~GraphRunner() = default;
@@ -22,7 +23,7 @@ class GraphRunner {
   virtual Verdict check(const conformance::VectorCase& vectorCase) = 0;
 };
 
-// In this process. Borrows the targets; `reference` is the CPU device.
+// Runs cases in this process. Borrows the targets; `reference` is the CPU device.
 class TargetRunner final : public GraphRunner {
  public:
   TargetRunner(conformance::Target& tested, conformance::Target& reference)
@@ -39,16 +40,15 @@ class TargetRunner final : public GraphRunner {
   conformance::Target& reference_;
 };
 
-// One operation of each of `choices` that a legal case is found for, side by side in one model: a
-// device that is asked what it supports of that has been asked for all. `of`: the choice of each
-// operation of the model, by index.
+// One model with one operation of each of `choices` that has a legal case. One question about it
+// tells which choices a device supports. `of`: the choice of each operation of the model, by index.
 struct Survey {
   conformance::VectorCase question;
   std::vector<size_t> of;
 };
 Survey makeSurvey(const std::vector<Choice>& choices);
-// Those of `choices` that the runner's device takes. IF and WHILE always stay: it depends on what
-// is in them.
+// The choices that the runner's device supports. IF and WHILE are always included: their support
+// depends on their models.
 Result<std::vector<Choice>> supportedChoices(GraphRunner& runner,
                                              const std::vector<Choice>& choices);
 
@@ -58,19 +58,20 @@ struct SeedOptions {
   std::vector<Choice> choices;
 };
 
-// The seed's graph, without the operations that the device does not take after all: what they
-// compute is an input. nullopt when nothing is left.
+// The seed's graph, without the operations that the device does not support. Their results become
+// inputs. Empty when no operation is left.
 Result<std::optional<conformance::VectorCase>> graphFor(const SeedOptions& options,
                                                         GraphRunner& runner);
 
-// The smallest part of a graph that fails as `first` says, and how it fails.
+// The smallest part of a graph that still fails, and its verdict. `first`: the verdict on the whole
+// graph.
 struct SmallestFailure {
   conformance::VectorCase vectorCase;
   Verdict verdict;
 };
 SmallestFailure findSmallest(conformance::VectorCase failing, Verdict first, GraphRunner& runner);
 
-// How many operations the case has, those of its subgraphs counted.
+// The number of operations of the case, with those of its subgraphs.
 size_t operationCount(const conformance::VectorCase& vectorCase);
 
 }  // namespace halyard::random_graphs

@@ -33,7 +33,7 @@ class RandomGraphs : public ::testing::Test {
     ASSERT_TRUE(choices.ok()) << choices.status().toString();
     choices_ = *choices;
   }
-  // The verdict on a seed's graph, which is kept.
+  // The verdict on a seed's graph. Keeps the graph.
   Verdict verdictOf(uint64_t seed, size_t operations) {
     auto graph = graphFor({seed, operations, choices_}, *runner_);
     EXPECT_TRUE(graph.ok()) << graph.status().toString();
@@ -75,13 +75,13 @@ TEST_F(RandomGraphs, WhatIsNotSupportedIsLeftOut) {
   EXPECT_GE(passed, 15u);
 }
 
-// One percent, in one operation of a hundred.
+// The wrong operation has an error of two percent, and is one of about a hundred operations.
 TEST_F(RandomGraphs, AWrongOperationIsFoundAndLeftAlone) {
   for (const std::string wrong : {"CONV_2D", "MUL", "SOFTMAX", "TRANSPOSE", "REDUCE_SUM"}) {
     use(fmt::format(R"({{"wrong_values": {{"{}": 0.02}}}})", wrong));
     const auto type = operationTypeFromName(wrong);
     ASSERT_TRUE(type);
-    // As if all graphs were of what is often chosen.
+    // Only common operations, and the wrong one.
     std::erase_if(choices_, [&](const Choice& choice) {
       return choice.definition->controlFlow != ops::ControlFlow::NONE ||
              choice.definition->type > OperationType::TRANSPOSE;

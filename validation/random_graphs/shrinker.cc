@@ -78,7 +78,7 @@ class Shrinking {
     return candidate.ok() && tryCandidate(std::move(*candidate));
   }
 
-  // Each operation alone with the inputs that it had.
+  // Tries each operation alone with its inputs.
   bool blameOne() {
     const auto values = valuesOf(best_);
     if (!values.ok() || count() < 2) return count() == 1;
@@ -90,7 +90,7 @@ class Shrinking {
     return false;
   }
 
-  // Of an IF or WHILE one of its models alone, with the values that it gets first.
+  // Tries one model of an IF or WHILE alone, with the values that it gets first.
   bool enterSubgraph() {
     if (count() != 1) return false;
     const Operation& operation = best_.model.main.operations[0];
@@ -119,7 +119,7 @@ class Shrinking {
     return false;
   }
 
-  // Ever smaller runs of operations are left out.
+  // Leaves out shorter and shorter runs of operations.
   void dropOperations() {
     for (size_t length = count() / 2; length >= 1;) {
       bool dropped = false;
@@ -142,7 +142,7 @@ class Shrinking {
     }
   }
 
-  // Makes every dimension of size `from` of the chosen operands `to`.
+  // Changes every dimension of size `from` in the chosen operands to `to`.
   std::optional<VectorCase> resized(uint32_t from, uint32_t to, std::optional<uint32_t> onlyOperand,
                                     std::optional<size_t> onlyAxis) const {
     VectorCase changed = best_;
@@ -182,7 +182,7 @@ class Shrinking {
     return true;
   }
 
-  // One size everywhere, which keeps together what belongs together; then single dimensions.
+  // First the same size in all operands, so that they still match; then single dimensions.
   bool shrinkDimensions() {
     std::set<uint32_t> sizes;
     for (const Operand& operand : best_.model.main.operands) {
@@ -217,7 +217,7 @@ class Shrinking {
     return false;
   }
 
-  // Without the bytes of constants that are larger no more.
+  // Removes the bytes of constants that have become smaller.
   static VectorCase compacted(VectorCase changed) {
     std::vector<TestOperand> values(changed.model.main.operands.size());
     const Subgraph& main = changed.model.main;

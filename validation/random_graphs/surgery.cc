@@ -9,7 +9,7 @@ namespace {
 
 using conformance::VectorCase;
 
-// Copies subgraphs from one model to another, with what they need of it.
+// Copies subgraphs from one model to another, with the constants and subgraphs that they need.
 class Transplant {
  public:
   Transplant(const Model& from, Model& to) : from_(from), to_(to) {
@@ -81,7 +81,7 @@ class Cut {
   }
 
  private:
-  // What the kept operations compute, and which of that somebody of them reads.
+  // Finds the results of the kept operations, and the operands that these read.
   void findRoles() {
     for (size_t i = 0; i < main_.operations.size(); ++i) {
       if (!keep_[i]) continue;

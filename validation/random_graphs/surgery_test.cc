@@ -67,7 +67,7 @@ TEST(Shrinker, FindsTheOneOperationAndMakesItSmall) {
   EXPECT_EQ(tried, 5u);
 }
 
-// A failure in the models of IF and WHILE.
+// A failure in the models of an IF or WHILE.
 TEST(Shrinker, GoesIntoControlFlow) {
   size_t tried = 0;
   for (uint64_t seed = 1; seed <= 400 && tried < 5; ++seed) {
@@ -99,7 +99,7 @@ TEST(Shrinker, GoesIntoControlFlow) {
   EXPECT_EQ(tried, 5u);
 }
 
-// A failure that needs two, which are far apart.
+// A failure that needs two operations, which are far apart.
 TEST(Shrinker, KeepsWhatTheFailureNeeds) {
   size_t tried = 0;
   for (uint64_t seed = 1; seed <= 60 && tried < 3; ++seed) {

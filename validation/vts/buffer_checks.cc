@@ -1,4 +1,4 @@
-// Memory domains: what may be allocated, what copies and executions make of a buffer, tokens.
+// Memory domains: allocation, copies and executions with buffers, and tokens.
 #include <cmath>
 #include <cstring>
 #include <set>
@@ -18,7 +18,7 @@ using Models = std::vector<DriverObjectPtr>;
 const Roles kNone = {};
 const Roles kFirst = {{0, 0, 1.0f}};
 const Roles kBoth = {{0, 0, 1.0f}, {1, 0, 1.0f}};
-// What the driver may answer where the caller has made a mistake.
+// The codes that the driver may answer to a caller's mistake.
 const std::initializer_list<Code> kRefusals = {Code::INVALID_ARGUMENT, Code::GENERAL_FAILURE};
 
 SharedMemoryPtr floats(size_t count, unsigned value) {
@@ -217,7 +217,7 @@ Status tokens(const Setting& setting) {
   return okStatus();
 }
 
-// The token of a buffer that has been released means nothing any more.
+// The token of a released buffer is invalid.
 Status releasedTokens(const Setting& setting) {
   BufferAnswer ghost;
   {
@@ -267,7 +267,7 @@ Status executions(const Setting& setting) {
   HALYARD_RETURN_IF_ERROR(setting.run(setting.model, requestOf({in, ones}, {out})));
   HALYARD_RETURN_IF_ERROR(setting.expectHolds(out, 3));
   HALYARD_RETURN_IF_ERROR(setting.expectHolds(in, 2), "an input");
-  // What was an output is an input now.
+  // The output buffer is now an input.
   const SharedMemoryPtr memory = floats(4, 0);
   HALYARD_RETURN_IF_ERROR(setting.run(setting.model, requestOf({out, ones}, {memory})));
   return expectFloats(memory, 4);
@@ -313,7 +313,7 @@ Status roles(const Setting& setting) {
     HALYARD_RETURN_IF_ERROR(setting.runFails(model, request, kInvalid), "{}", name);
   }
   HALYARD_RETURN_IF_ERROR(setting.expectHolds(input, 1));
-  // Memory that is an input and an output at once.
+  // A buffer as an input and an output at once.
   HALYARD_ASSIGN_OR_RETURN(const BufferAnswer both, setting.filledWith(1));
   return setting.runFails(setting.model, requestOf({both, ones}, {both}), kInvalid)
       .annotate("a buffer as input and output");

@@ -1,4 +1,4 @@
-// Bursts: packets that are right and wrong, slots of memory, channels, and what must not leak.
+// Bursts: valid and invalid packets, slots of memory, channels, and data that must not leak.
 #include <fcntl.h>
 #include <sys/eventfd.h>
 #include <sys/mman.h>
@@ -73,7 +73,7 @@ HalChecks::WithVersion withAdd(Use use) {
   };
 }
 
-// Bytes without a meaning are zero, so that nothing of the driver's memory gets out.
+// Unused bytes are zero, so that no data of the driver's memory gets out.
 Status checkPadding(const std::vector<Datum>& datums) {
   for (size_t i = 0; i < datums.size(); ++i) {
     const auto& words = datums[i].words;
@@ -124,7 +124,7 @@ Status runs(AddBurst& add) {
   return okStatus();
 }
 
-// The number of a slot that was given up may stand for other memory.
+// After a slot is freed, its number may be used for other memory.
 Status freedSlot(AddBurst& add) {
   HALYARD_RETURN_IF_ERROR(expectRuns(add));
   HALYARD_RETURN_IF_ERROR(add.burst->freeMemory(kIn));
@@ -176,7 +176,7 @@ Status tooFewMemories(AddBurst& add) {
   return expectRuns(add);
 }
 
-// One datum is missing, wherever it is.
+// One datum is missing, at each place in turn.
 Status removedDatums(AddBurst& add) {
   const std::vector<Datum> good = add.packet();
   for (size_t i = 0; i < good.size(); ++i) {
@@ -223,7 +223,7 @@ Status replacedDatums(AddBurst& add) {
   const std::vector<Datum> good = add.packet();
   for (size_t i = 0; i < good.size(); ++i) {
     for (const Datum& other : badDatums()) {
-      // Another value of the same kind may be right.
+      // Another value of the same kind may be valid.
       const bool isValue = other.tag() == good[i].tag() &&
                            (other.tag() == static_cast<uint8_t>(RequestTag::INPUT_DIMENSION) ||
                             other.tag() == static_cast<uint8_t>(RequestTag::OUTPUT_DIMENSION) ||
@@ -302,7 +302,7 @@ CheckResult channels(HalClient& client, HalVersion method) {
   return expectRuns(add);
 }
 
-// A driver that watched any file would wait for that file's system.
+// A driver must not watch any file as a doorbell: it would wait for the file's file system.
 CheckResult doorbells(HalClient& client, HalVersion method) {
   HALYARD_ASSIGN_OR_RETURN(AddBurst add, openAdd(client, method));
   if (!add.skip.empty()) return CheckResult::skipped(add.skip);
@@ -332,7 +332,8 @@ CheckResult doorbells(HalClient& client, HalVersion method) {
   return expectRuns(add);
 }
 
-// Whoever writes to what the client has, too, may wait for the client.
+// The client has the driver's doorbell, too, and can fill it. A driver that writes to it must not
+// wait for the client.
 CheckResult fullDoorbell(HalClient& client, HalVersion method) {
   HALYARD_ASSIGN_OR_RETURN(AddBurst add, openAdd(client, method));
   if (!add.skip.empty()) return CheckResult::skipped(add.skip);
@@ -352,7 +353,7 @@ CheckResult fullDoorbell(HalClient& client, HalVersion method) {
   const int doorbell = opened.driversDoorbell.get();
   old.burst->wakeBy(doorbell);
   HALYARD_RETURN_IF_ERROR(expectRuns(old), "a client that has no doorbell");
-  // As full as it gets, and a writer waits.
+  // The counter is full, so that a writer waits.
   (void)::fcntl(doorbell, F_SETFL, O_NONBLOCK);
   uint64_t content = 0;
   (void)!::read(doorbell, &content, sizeof content);

@@ -1,6 +1,6 @@
-// BurstClient: the client's end of a burst, which can send any datums (docs/burst_format.md).
-// Thread safety: one thread. Ownership: keeps the connection; dropped, the burst ends in the
-// driver.
+// BurstClient: the client's end of a burst. It can send any datums (docs/burst_format.md).
+// Thread safety: one thread.
+// Ownership: keeps the connection. Its end also ends the burst in the driver.
 #pragma once
 
 #include <map>
@@ -18,12 +18,13 @@ namespace halyard::validation {
 struct BurstOptions {
   uint32_t requestCapacity = hal::kDefaultQueueCapacity;
   uint32_t resultCapacity = hal::kDefaultQueueCapacity;
-  // What is said of the channels; the memory is right.
+  // The values that are sent about the channels. The channels' memory is always valid.
   uint32_t elementSize = sizeof(hal::Datum);
   bool hasEventWord = true;
   bool nullCallback = false;
   std::optional<uint32_t> saidCapacity = {};
-  // What is sent in place of the ring's doorbell; -1: nothing, as clients of earlier schemas do.
+  // The descriptor that is sent in place of the ring's doorbell. -1: no descriptor, as clients of
+  // earlier schemas do.
   std::optional<int> doorbell = {};
 };
 
@@ -32,18 +33,18 @@ struct BurstAnswer {
   uint32_t operands = 0;
   std::vector<hal::OutputShape> shapes;
   hal::Timing timing;
-  std::vector<hal::Datum> datums;  // as they came
+  std::vector<hal::Datum> datums;  // as received
 };
 
 class BurstClient {
  public:
-  // What configureExecutionBurst came to. OK without a client: the driver refused.
+  // The result of configureExecutionBurst. OK without a client if the driver has refused.
   struct Opened {
     Code status = Code::NONE;
     bool hasContext = false;
     std::string message;
     bool takesDoorbell = false;
-    UniqueFd driversDoorbell;  // for a client that has none
+    UniqueFd driversDoorbell;  // for a client that has no doorbell
     std::unique_ptr<BurstClient> burst;
   };
   static Result<Opened> open(HalClient& client, const DriverObjectPtr& model,
@@ -55,15 +56,17 @@ class BurstClient {
   // The packet of a request with these slots for its pools.
   static std::vector<hal::Datum> packetFor(const hal::Request& request,
                                            const std::vector<int32_t>& slots, bool measure = false);
-  // Sends it and waits for the answer. An error when there is none, or none that is well formed.
+  // Sends the packet and waits for the answer. An error without an answer, or if it is not well
+  // formed.
   Result<BurstAnswer> exchange(std::span<const hal::Datum> packet);
 
-  // What is in a slot when the driver asks; null: it is told that there is nothing.
+  // Sets the memory of a slot for the driver's questions. Null: the answer is that the slot is
+  // empty.
   void setSlot(int32_t slot, SharedMemoryPtr memory);
-  // Wakes the driver as clients of an earlier schema do: writes to this eventfd, the driver's,
-  // after each packet. The caller keeps it open.
+  // Wakes the driver as clients of an earlier schema do: writes to the driver's eventfd after each
+  // packet. The caller keeps it open.
   void wakeBy(int driversDoorbell) { driversDoorbell_ = driversDoorbell; }
-  // Answers the next question of the driver with one memory too few.
+  // Answers the driver's next question with one memory less than it asks for.
   void answerTooFew();
   size_t questions() const;
   Status freeMemory(int32_t slot);

@@ -1,4 +1,4 @@
-// Calls with cache files and tokens that every driver answers, also one that caches nothing.
+// Calls with cache files and tokens that every driver must answer, even if it caches nothing.
 #include "validation/vts/cache_files.h"
 #include "validation/vts/hal_suite.h"
 #include "validation/vts/models.h"
@@ -23,7 +23,7 @@ CheckResult unsupported(HalClient& client, HalVersion method) {
   return okStatus();
 }
 
-// Handles in any number and of any content keep no model from being prepared.
+// A model is prepared with any number of handles, and with any content.
 CheckResult anyHandles(HalClient& client, HalVersion method) {
   HALYARD_ASSIGN_OR_RETURN(const PreparedOrSkip able,
                            prepareIfSupported(client, method, addModel(4)));
@@ -47,7 +47,7 @@ CheckResult anyHandles(HalClient& client, HalVersion method) {
   return okStatus();
 }
 
-// A token has 32 bytes; one that is left out is all zero.
+// A token has 32 bytes. A token that is left out is all zero.
 CheckResult tokenLength(HalClient& client, HalVersion method) {
   HALYARD_ASSIGN_OR_RETURN(const PreparedOrSkip able,
                            prepareIfSupported(client, method, addModel(4)));

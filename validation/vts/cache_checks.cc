@@ -1,4 +1,4 @@
-// Caching: what was saved comes back, and nothing else does, whatever is done to the files.
+// Caching: saved compilations come back, and no other data does, with any changes to the files.
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -21,7 +21,7 @@ constexpr unsigned kShort = 3;  // operations of the chains
 constexpr unsigned kLong = 100;
 const std::initializer_list<Code> kRefusals = {Code::GENERAL_FAILURE, Code::INVALID_ARGUMENT};
 
-// One case of the suite, with its driver's files.
+// One check of the suite, with the cache files of its driver.
 struct Setting {
   HalClient& client;
   HalVersion method;
@@ -35,7 +35,7 @@ struct Setting {
   Model add(unsigned length = kShort) const { return chainModel(false, length, kind); }
   Model mul(unsigned length = kShort) const { return chainModel(true, length, kind); }
 
-  // Prepares with the files; the model has to be right, whatever they are.
+  // Prepares with the files. The prepared model must be right with any files.
   Status save(const Model& model, bool multiplies, const CacheHandles& handles,
               unsigned length = kShort) const {
     PrepareCall call;
@@ -60,12 +60,12 @@ struct Setting {
 
 using Use = CheckResult (*)(const Setting&);
 
-// Whether the driver caches the model at all; it may decline.
+// Whether the driver does not cache the model. It may decline.
 Result<bool> declines(const Setting& setting) {
   HALYARD_ASSIGN_OR_RETURN(MemoryFiles files, setting.files());
   HALYARD_RETURN_IF_ERROR(setting.save(setting.add(), false, files.open(setting.token)));
   HALYARD_ASSIGN_OR_RETURN(const Preparation prepared, setting.load(files.open(setting.token)));
-  // A driver that saves nothing declines; one that saved and refuses has a bug.
+  // A driver that saves no data declines. A driver that saves data and refuses it has an error.
   bool isEmpty = true;
   for (const std::string& text : files.contents()) isEmpty = isEmpty && text.empty();
   return isEmpty && prepared.callback == Code::GENERAL_FAILURE;
@@ -96,7 +96,7 @@ CheckResult comesBack(const Setting& setting) {
   for (int i = 0; i < 3; ++i) {
     HALYARD_RETURN_IF_ERROR(setting.expectLoads(files.open(setting.token)));
   }
-  // The multiplication under another token is another compilation.
+  // The multiplication is another compilation, under another token.
   HALYARD_ASSIGN_OR_RETURN(MemoryFiles other, setting.files());
   const hal::Token second = newToken();
   HALYARD_RETURN_IF_ERROR(setting.save(setting.mul(), true, other.open(second)));
@@ -118,7 +118,8 @@ void dropLast(std::vector<CacheHandle>& list) {
   if (!list.empty()) list.pop_back();
 }
 
-// Each way to have a file too many or too few, or descriptors too many or none.
+// Each way to have files too many or too few, or one handle with several descriptors or without
+// any.
 std::vector<std::function<void(CacheHandles&)>> wrongHandles(int extra) {
   std::vector<std::function<void(CacheHandles&)>> ways = {
       [extra](CacheHandles& handles) { handles.modelCache.push_back({extra}); },
@@ -166,7 +167,7 @@ CheckResult wrongNumbers(const Setting& setting) {
     CacheHandles handles = files.open(setting.token);
     const CacheHandles right = handles;
     ways[i](handles);
-    // One of each is the early form of caching, which any driver may take.
+    // One file of each kind is the early form of caching, which any driver may accept.
     const bool isEarly = handles.modelCache.size() == 1 && handles.dataCache.size() == 1 &&
                          (setting.modelFiles != 1 || setting.dataFiles != 1);
     if (isSame(handles, right) || isEarly) continue;
@@ -180,7 +181,7 @@ CheckResult wrongNumbers(const Setting& setting) {
   return setting.expectLoads(good.open(setting.token));
 }
 
-// What is no regular file that is open for reading and writing.
+// Files that are not regular, or not open for reading and writing.
 CheckResult wrongFiles(const Setting& setting) {
   HALYARD_ASSIGN_OR_RETURN(MemoryFiles good, setting.files());
   HALYARD_RETURN_IF_ERROR(setting.save(setting.add(), false, good.open(setting.token)));
@@ -262,7 +263,7 @@ CheckResult wrongToken(const Setting& setting) {
   return setting.expectLoads(files.open(setting.token));
 }
 
-// Model files with `spoil` done to them are refused, data files do no harm.
+// Model files that `spoil` has changed are refused. Changed data files do no harm.
 CheckResult spoilt(const Setting& setting, void (*spoil)(std::string&, std::mt19937&)) {
   HALYARD_ASSIGN_OR_RETURN(MemoryFiles files, setting.files());
   HALYARD_RETURN_IF_ERROR(setting.save(setting.add(), false, files.open(setting.token)));
@@ -308,7 +309,8 @@ CheckResult truncated(const Setting& setting) {
   });
 }
 
-// The complete model files of another model, saved under the same token.
+// Replaces the model files by the complete ones of another model, which was saved under the same
+// token.
 CheckResult replaced(const Setting& setting) {
   HALYARD_ASSIGN_OR_RETURN(MemoryFiles files, setting.files());
   HALYARD_ASSIGN_OR_RETURN(MemoryFiles other, setting.files());
@@ -319,15 +321,15 @@ CheckResult replaced(const Setting& setting) {
   for (size_t i = 0; i < files.modelFiles(); ++i) files.write(i, other.content(i));
   if (files.content(0) == own) return okStatus();
   HALYARD_ASSIGN_OR_RETURN(const Preparation prepared, setting.load(files.open(setting.token)));
-  // Without data files the others' are a whole compilation, of this token, by this driver.
+  // Without data files, the other files are a complete compilation of this driver, with this token.
   if (setting.dataFiles == 0 && prepared.callback == Code::NONE) {
     return runsChain(setting.client, setting.method, prepared.model, true, kShort, setting.kind);
   }
   return expectFailed(prepared, {Code::GENERAL_FAILURE});
 }
 
-// Another thread copies another model's files, of another token, over these all the while: an
-// error, or this model.
+// Meanwhile another thread copies the files of another model, with another token, over these files.
+// The load must fail, or give this model.
 CheckResult timeOfCheckAndUse(const Setting& setting) {
   const Model add = setting.add(kLong);
   HALYARD_ASSIGN_OR_RETURN(MemoryFiles files, setting.files());
@@ -336,7 +338,7 @@ CheckResult timeOfCheckAndUse(const Setting& setting) {
   HALYARD_RETURN_IF_ERROR(setting.save(add, false, files.open(setting.token), kLong));
   const std::vector<std::string> good = files.contents();
   const std::vector<std::string> bad = other.contents();
-  // The moment at which the files change wanders through the first milliseconds of the loading.
+  // The time at which the files change moves through the first milliseconds of the load.
   const int rounds = setting.full ? 100 : 24;
   for (int i = 0; i < rounds; ++i) {
     files.writeAll(good);
@@ -365,7 +367,7 @@ CheckResult timeOfCheckAndUse(const Setting& setting) {
   return okStatus();
 }
 
-// A loaded model is checked like a prepared one.
+// Requests of a loaded model are checked as those of a prepared one.
 CheckResult requestsOfLoaded(const Setting& setting) {
   HALYARD_ASSIGN_OR_RETURN(MemoryFiles files, setting.files());
   HALYARD_RETURN_IF_ERROR(setting.save(setting.add(), false, files.open(setting.token)));
@@ -421,7 +423,7 @@ CheckResult afterRestart(Target& target, Kind kind) {
   return setting.expectLoads(files.open(token)).annotate("after a restart of the driver");
 }
 
-// A deadline that has passed is missed behind the launch.
+// The launch succeeds, and the callback reports that the deadline has passed.
 CheckResult passedDeadline(const Setting& setting) {
   HALYARD_ASSIGN_OR_RETURN(MemoryFiles files, setting.files());
   HALYARD_RETURN_IF_ERROR(setting.save(setting.add(), false, files.open(setting.token)));

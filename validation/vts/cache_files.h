@@ -1,5 +1,6 @@
-// The files of compilations that checks of caching hand to a driver.
-// Thread safety: one thread for each object. Ownership: owns its files.
+// Cache files of compilations, as the checks of caching send them to a driver.
+// Thread safety: one thread for each object.
+// Ownership: owns its files.
 #pragma once
 
 #include <fcntl.h>
@@ -13,13 +14,13 @@
 
 namespace halyard::validation {
 
-// A token that no earlier check had, in whatever process: a driver may keep something for each.
+// A token that no earlier check in any process has used: a driver may keep data for each token.
 hal::Token newToken();
 
-// The files of one compilation, in memory; they can be opened in any way.
+// The files of one compilation, in memory. They can be opened in any mode.
 class MemoryFiles {
  public:
-  // `full`: nothing can be written, as on a full disk.
+  // `full`: nothing can be written to the files, as on a full disk.
   static Result<MemoryFiles> make(uint32_t modelFiles, uint32_t dataFiles, bool full = false);
 
   size_t modelFiles() const { return modelFiles_; }
@@ -30,10 +31,10 @@ class MemoryFiles {
   void write(size_t i, const std::string& text) const;
   void writeAll(const std::vector<std::string>& contents) const;
 
-  // Newly opened descriptors, which this keeps until the next call.
+  // Newly opened descriptors. This object keeps them until the next call.
   CacheHandles open(const hal::Token& token, off_t offset = 0, int mode = O_RDWR,
                     std::optional<size_t> onlyMode = std::nullopt);
-  // The files as a caller in this process hands them over.
+  // The files as a caller in this process passes them.
   hal::CacheFiles copy(const hal::Token& token) const;
 
  private:

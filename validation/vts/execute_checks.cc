@@ -1,5 +1,5 @@
-// Executing by calls: requests that are wrong, sizes that are too small, deadlines, memory of all
-// kinds, several at once.
+// Executing by calls: invalid requests, sizes that are too small, deadlines, memory of all kinds,
+// and several executions at once.
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -21,7 +21,7 @@ using namespace std::chrono_literals;
 const std::initializer_list<Code> kMissed = {Code::MISSED_DEADLINE_TRANSIENT,
                                              Code::MISSED_DEADLINE_PERSISTENT};
 
-// Runs `use` with a prepared addModel(n), if the driver can do it.
+// Runs `use` with a prepared addModel(n), if the driver supports it.
 CheckResult withAdd(HalClient& client, HalVersion method, uint32_t n,
                     const std::function<Status(const DriverObjectPtr&)>& use) {
   HALYARD_ASSIGN_OR_RETURN(const PreparedOrSkip prepared,
@@ -42,12 +42,12 @@ CheckResult badRequest(HalClient& client, HalVersion method, const BadRequest& r
                                client.execute(method, path, model, bad, call));
       HALYARD_RETURN_IF_ERROR(expectError(answer, row.codes()), "executed {}", pathName(path));
     }
-    // It has done no harm.
+    // The invalid request has done no harm.
     return runsAdd(client, method, model, 4);
   });
 }
 
-// 16 bytes for each argument, in pools of their own.
+// A request with 16 bytes for each argument, in separate pools.
 Result<hal::Request> sizedRequest(const SizedRequest& row, SharedMemoryPtr* out) {
   hal::Request request;
   for (const unsigned value : {1u, 2u, 0u}) {
@@ -93,7 +93,7 @@ CheckResult checkSized(HalClient& client, HalVersion method, const SizedRequest&
   return okStatus();
 }
 
-// A number that is neither yes nor no.
+// `measure` has a number that stands for neither yes nor no.
 CheckResult unknownMeasure(HalClient& client, HalVersion method) {
   return withAdd(client, method, 4, [&](const DriverObjectPtr& model) -> Status {
     HALYARD_ASSIGN_OR_RETURN(const RequestMemory memory, addMemory(4));
@@ -109,8 +109,8 @@ CheckResult unknownMeasure(HalClient& client, HalVersion method) {
   });
 }
 
-// Results and errors come by the notification of the method's version, not by a newer one, which
-// an old client does not have.
+// Results and errors come by the notification of the method's version. An old client does not have
+// a newer one.
 CheckResult callbackForm(HalClient& client, HalVersion method) {
   return withAdd(client, method, 4, [&](const DriverObjectPtr& model) -> Status {
     for (const bool right : {true, false}) {
@@ -125,7 +125,7 @@ CheckResult callbackForm(HalClient& client, HalVersion method) {
   });
 }
 
-// The client's callback ends with an exception: it is not called again, and the driver goes on.
+// The client's callback throws an exception. It is not called again, and the driver continues.
 CheckResult throwingCallback(HalClient& client, HalVersion method) {
   return withAdd(client, method, 4, [&](const DriverObjectPtr& model) -> Status {
     for (const bool right : {true, false}) {
@@ -181,7 +181,7 @@ CheckResult calledOnce(HalClient& client, HalVersion method) {
   });
 }
 
-// One byte of room is missing.
+// The output is one byte too small.
 CheckResult tooSmall(HalClient& client, HalVersion method, bool open) {
   return withAdd(client, method, open ? 0 : 4, [&](const DriverObjectPtr& model) -> Status {
     HALYARD_ASSIGN_OR_RETURN(
@@ -198,7 +198,8 @@ CheckResult tooSmall(HalClient& client, HalVersion method, bool open) {
       HALYARD_RETURN_IF_ERROR(expectCode("execution with 15 bytes for 16", answer.status(),
                                          {Code::OUTPUT_INSUFFICIENT_SIZE}, answer.message),
                               "executed {}", pathName(path));
-      if (method < HalVersion::V1_2) continue;  // its notification has the status alone
+      if (method < HalVersion::V1_2)
+        continue;  // the notification of these versions has only the status
       if (answer.shapes.size() != 1) {
         return opFailed("{} output shapes, expected 1", answer.shapes.size());
       }
@@ -268,7 +269,7 @@ CheckResult deadlines(HalClient& client) {
   });
 }
 
-// An endless loop that `call` is to end, twice in each way.
+// An endless loop that the options of `makeCall` must end, twice in each way.
 CheckResult endless(HalClient& client, const std::function<ExecuteCall()>& makeCall) {
   constexpr HalVersion kMethod = HalVersion::V1_3;
   HALYARD_ASSIGN_OR_RETURN(const PreparedOrSkip prepared,
@@ -285,14 +286,15 @@ CheckResult endless(HalClient& client, const std::function<ExecuteCall()>& makeC
       HALYARD_RETURN_IF_ERROR(expectError(answer, kMissed), "executed {}", pathName(path));
       const auto took =
           std::chrono::duration_cast<std::chrono::milliseconds>(hal::Clock::now() - began);
-      // Far beyond what a busy machine explains.
+      // Far more than a busy machine can explain.
       if (took > 3s) return opFailed("it ended after {} ms, expected about 100", took.count());
     }
   }
   return okStatus();
 }
 
-// 16 bytes of inputs each, and the output, at `offset` of a file of its own, opened as said.
+// A file with 16 bytes for each input and for the output, from `offset` on. `readOnlyInputs`: the
+// inputs' descriptor is opened for reading only.
 struct FileMemory {
   UniqueFd fd;
   hal::Request request;
@@ -355,7 +357,7 @@ CheckResult filesAsPools(HalClient& client, HalVersion method) {
   });
 }
 
-// The client shortens its file: an error, and no end of the driver.
+// The client shortens its file. The execution may fail, but the driver must not end.
 CheckResult filesThatShrink(HalClient& client, HalVersion method) {
   return withAdd(client, method, 4, [&](const DriverObjectPtr& model) -> Status {
     for (int i = 0; i < 20; ++i) {

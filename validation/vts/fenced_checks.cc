@@ -1,5 +1,5 @@
-// Fenced execution: fences waited for and given, what may be asked when, and when memory is left
-// alone.
+// Fenced execution: fences before and after it, calls of its callback, and the time after which the
+// driver leaves memory unchanged.
 #include <cstring>
 #include <thread>
 
@@ -40,7 +40,7 @@ Status expectLaunched(const FencedAnswer& answer) {
   return okStatus();
 }
 
-// How the execution's fence ends; no fence is an execution that is complete.
+// The final state of the execution's fence. Without a fence the execution is complete.
 Result<FenceState> endOf(const FencedAnswer& answer) {
   if (!answer.hasFence) return FenceState::SIGNALLED;
   return waitFence(answer.fence.get(), hal::Clock::now() + kPatience);
@@ -54,7 +54,7 @@ Status expectEnd(const FencedAnswer& answer, FenceState expected) {
                   names[static_cast<size_t>(expected)]);
 }
 
-// The execution has ended well, and says so.
+// The execution has succeeded, and its callback says so.
 Status expectDone(const FencedAnswer& answer, bool measured) {
   HALYARD_RETURN_IF_ERROR(expectEnd(answer, FenceState::SIGNALLED));
   HALYARD_ASSIGN_OR_RETURN(const FencedAnswer::Info info, answer.info());
@@ -78,7 +78,7 @@ Status runs(HalClient& client, const DriverObjectPtr& model) {
                              client.executeFenced(model, memory.request(), call));
     HALYARD_RETURN_IF_ERROR(expectLaunched(answer));
     HALYARD_RETURN_IF_ERROR(expectEnd(answer, FenceState::SIGNALLED));
-    // At once: the outputs are written when the fence has signalled.
+    // The outputs are complete as soon as the fence has signalled.
     HALYARD_RETURN_IF_ERROR(expectFilled(memory, 4, 3));
     HALYARD_RETURN_IF_ERROR(expectDone(answer, measure));
   }
@@ -117,7 +117,7 @@ Status waitsForFences(HalClient& client, const DriverObjectPtr& model) {
   return expectFilled(memory, 4, 3);
 }
 
-// Inputs are read after the fences.
+// Inputs are read after the fences have signalled.
 Status readsAfterFences(HalClient& client, const DriverObjectPtr& model) {
   HALYARD_ASSIGN_OR_RETURN(NewFence fence, createFence());
   HALYARD_ASSIGN_OR_RETURN(const RequestMemory memory, addMemory(4));
@@ -165,7 +165,7 @@ Status chains(HalClient& client, const DriverObjectPtr& model) {
   return okStatus();
 }
 
-// A fence that fails after the call puts the execution's into its error state at once.
+// A fence that fails after the call puts the execution's fence into its error state.
 Status failingFence(HalClient& client, const DriverObjectPtr& model) {
   HALYARD_ASSIGN_OR_RETURN(NewFence fence, createFence());
   HALYARD_ASSIGN_OR_RETURN(const RequestMemory memory, addMemory(4));
@@ -251,7 +251,7 @@ Status deadline(HalClient& client, const DriverObjectPtr& model) {
                                                Code::MISSED_DEADLINE_PERSISTENT};
   if (late.status == Code::NONE) return opFailed("a deadline that has passed is not missed");
   HALYARD_RETURN_IF_ERROR(expectError(late, kMissed));
-  // While it waits for a fence that never comes.
+  // The deadline passes while the execution waits for a fence that never signals.
   HALYARD_ASSIGN_OR_RETURN(const NewFence never, createFence());
   call.waitFor = {never.fence.get()};
   call.deadline = hal::Clock::now() + 50ms;
@@ -283,7 +283,8 @@ Status duration(HalClient& client, const DriverObjectPtr& endless) {
   return expectCode("getExecutionInfo", info.status, kMissed, info.message);
 }
 
-// What is written after the fence has signalled would be another execution's data.
+// After the fence has signalled, the memory may contain another execution's data, so the driver
+// must not write to it.
 Status leavesMemoryAlone(HalClient& client, const DriverObjectPtr& model) {
   HALYARD_ASSIGN_OR_RETURN(const RequestMemory memory, addMemory(4));
   for (int i = 0; i < 5; ++i) {

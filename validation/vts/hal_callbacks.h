@@ -1,5 +1,5 @@
-// The callbacks that a HalClient hands to a driver: they take what comes as it comes, and count.
-// Thread safety: loop thread only, but for the counts and fencedInfo's result.
+// The callbacks that a HalClient gives to a driver. They accept and count all notifications.
+// Thread safety: loop thread only, except for the counts and fencedInfo's result.
 // Ownership: own the fulfiller of the promise that waits for the first notification.
 #pragma once
 
@@ -13,7 +13,8 @@
 
 namespace halyard::validation {
 
-// Counts, and passes the first notification on. Dropped without one: the promise is rejected.
+// Counts notifications, and fulfils the promise with the first one. If it is dropped without a
+// notification, the promise is rejected.
 template <typename T>
 class Recorder {
  public:
@@ -114,7 +115,7 @@ class ExecutionRecorder final : public wire::v1_3::IExecutionCallback::Server {
   const bool throws_;
 };
 
-// The callback of a fenced execution in Side::fencedExecutions, taken out with this.
+// The callback of a fenced execution in Side::fencedExecutions, removed with this object.
 class FencedCallbackKey {
  public:
   FencedCallbackKey(std::shared_ptr<hal::DriverConnection> connection, uint64_t key)

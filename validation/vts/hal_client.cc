@@ -27,9 +27,9 @@ using Answer = kj::Promise<Result<T>>;
 namespace {
 
 constexpr std::chrono::milliseconds kStartLimit{20'000};
-// A check's own limit ends what takes longer.
+// A call ends after this time, before the default limit of a check (60 s).
 constexpr std::chrono::seconds kCallLimit{50};
-// The connection ends a little before the process.
+// The connection ends shortly before the process.
 constexpr std::chrono::milliseconds kEndGrace{500};
 
 CallLimit patient() { return CallLimit::computing(hal::Clock::now() + kCallLimit); }
@@ -41,7 +41,7 @@ typename Interface::Client modelOf(Side& side, const DriverObjectPtr& model) {
   return side.preparedModels.at(model->key()).castAs<Interface>();
 }
 
-// Descriptors, duplicated when they are sent.
+// Sends descriptors. They are duplicated when the message is sent.
 void encodeHandleLists(const std::vector<CacheHandle>& from,
                        capnp::List<wire::Handle>::Builder to) {
   for (unsigned i = 0; i < to.size(); ++i) {
@@ -62,7 +62,7 @@ void putCache(const CacheHandles& cache, Call& call) {
   std::copy_n(cache.token.begin(), std::min(cache.tokenBytes, cache.token.size()), token.begin());
 }
 
-// Sends a preparation that has all but its callback.
+// Sends a preparation that has all fields except its callback.
 template <typename Call>
 Answer<Preparation> sendPrepare(Side& side, std::shared_ptr<DriverConnection> connection, Call call,
                                 bool nullCallback) {
@@ -149,7 +149,7 @@ Answer<ExecutionAnswer> sendSynchronously(Call call) {
   });
 }
 
-// How the driver's process ended, as soon as that is known.
+// How the driver's process ended, as soon as this is known.
 std::string endOf(const DriverConnection& connection, std::chrono::milliseconds patience) {
   const hal::TimePoint until = hal::Clock::now() + patience;
   for (;;) {
@@ -277,7 +277,7 @@ Result<std::shared_ptr<HalClient>> HalClient::open(Target& target, bool watched)
   if (target.spec().manifest) manifest = *target.spec().manifest;
   if (target.spec().isInProcess()) {
     HALYARD_ASSIGN_OR_RETURN(std::shared_ptr<hal::Device> device, target.bareDevice());
-    // A loop of the driver's own, as it would have in its process.
+    // The server has its own loop, as in a process of its own.
     HALYARD_ASSIGN_OR_RETURN(std::shared_ptr<hal::RpcLoop> serverLoop, hal::RpcLoop::start());
     HALYARD_ASSIGN_OR_RETURN(client->service_,
                              LocalService::start(std::move(serverLoop), std::move(device)));

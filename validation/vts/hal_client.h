@@ -1,8 +1,8 @@
-// HalClient: a driver as a client of any HAL version meets it, call by call, with calls that no
-// well-behaved client makes; nothing is checked, adapted or hidden on the way.
-// Thread safety: all methods may be called from any thread but an RPC loop's.
-// Ownership: owns the connection; what is prepared and allocated keeps it. A driver in a process of
-// its own ends with the last of them; one of this process is served over a socket.
+// HalClient: a client of a driver in any HAL version. It makes single calls, also those that no
+// well-behaved client makes. It checks, adapts and hides nothing.
+// Thread safety: all methods may be called from any thread except an RPC loop's.
+// Ownership: owns the connection; prepared models and buffers keep it. A driver in a process of its
+// own ends with the last of them. A driver of this process is served over a socket.
 #pragma once
 
 #include <atomic>
@@ -19,17 +19,17 @@
 
 namespace halyard::validation {
 
-// A status as on the wire; DEAD_OBJECT and the like are errors of the call itself.
+// A status as on the wire. DEAD_OBJECT and similar errors are errors of the call itself.
 using Code = wire::ErrorStatus;
 std::string_view codeName(Code code);
 
 using ModelEdit = std::function<void(wire::Model::Builder)>;
 using RequestEdit = std::function<void(wire::Request::Builder)>;
 
-// How often a callback was called: more than once is a breach that shows itself late.
+// The number of calls of a callback. More than one is an error, which may appear late.
 using Notifications = std::shared_ptr<std::atomic<unsigned>>;
 
-// An object of the driver's, dropped with this.
+// An object of the driver, released with this object.
 class DriverObject {
  public:
   enum class Kind : uint8_t { PREPARED_MODEL, BUFFER };
@@ -54,13 +54,14 @@ struct SupportedAnswer {
   std::string message;
 };
 
-// A handle of a cache file: the descriptors in it, one when all is well.
+// A handle of a cache file: its descriptors. A valid handle has one.
 using CacheHandle = std::vector<int>;
 struct CacheHandles {
   std::vector<CacheHandle> modelCache;
   std::vector<CacheHandle> dataCache;
   hal::Token token = {};
-  size_t tokenBytes = hal::Token().size();  // as many of them are sent; more: followed by zeros
+  size_t tokenBytes =
+      hal::Token().size();  // the number of bytes that are sent; additional bytes are 0
 };
 
 struct PrepareCall {
@@ -73,8 +74,8 @@ struct PrepareCall {
 };
 struct Preparation {
   Code launch = Code::NONE;
-  std::optional<Code> callback;  // nullopt: it was dropped without a call
-  bool hasModel = false;         // whatever the status
+  std::optional<Code> callback;  // empty: it was dropped without a call
+  bool hasModel = false;         // with any status
   DriverObjectPtr model;
   std::string message;
   Notifications notifications;
@@ -85,12 +86,12 @@ enum class Path : uint8_t { ASYNCHRONOUS, SYNCHRONOUS };
 std::string_view pathName(Path path);
 struct ExecuteCall {
   bool measure = false;
-  std::optional<int> measureNumber = {};  // sent instead of `measure`
+  std::optional<int> measureNumber = {};  // sent in place of `measure`
   std::optional<hal::TimePoint> deadline = {};
   std::optional<std::chrono::nanoseconds> loopTimeout = {};
   RequestEdit edit = {};
   bool nullCallback = false;
-  bool callbackThrows = false;  // after it has taken note
+  bool callbackThrows = false;  // after it has recorded the notification
 };
 struct ExecutionAnswer {
   Code launch = Code::NONE;  // of a synchronous call: the status
@@ -118,7 +119,7 @@ struct FencedAnswer {
   bool hasCallback = false;
   UniqueFd fence;
   std::string message;
-  // The execution's callback; there if hasCallback.
+  // The information from the execution's callback. Set if hasCallback.
   struct Info {
     Code status = Code::NONE;
     hal::Timing launched;
@@ -140,14 +141,14 @@ struct StatusAnswer {
   std::string message;
 };
 
-// What a driver says of itself by the calls of a version.
+// The driver's description of itself, by the calls of one version.
 struct DeviceFacts {
   hal::DeviceStatus status = hal::DeviceStatus::UNKNOWN;
   Code capabilitiesStatus = Code::NONE;
-  hal::Capabilities capabilities;                // as on the wire: nothing is sorted or completed
+  hal::Capabilities capabilities;                // as on the wire: not sorted, not completed
   std::vector<hal::PerformanceInfo> oldFigures;  // HAL 1.0 and 1.1
-  std::vector<std::string> newerFigures;         // what came and is of a newer version
-  // HAL 1.2 on.
+  std::vector<std::string> newerFigures;         // received values that only a newer version has
+  // From HAL 1.2 on.
   std::string versionString;
   int type = 0;
   std::vector<hal::Extension> extensions;
@@ -158,38 +159,38 @@ struct DeviceFacts {
   std::vector<std::string> problems;  // calls that were not answered with NONE
 };
 
-// What a call without arguments of one of the device's methods came to.
+// The answer to a call without arguments of one of the device's methods.
 struct MethodAnswer {
   const char* name;
   HalVersion since;
   Code expected = Code::NONE;
-  std::optional<Code> status = {};  // nullopt: the method is not there
+  std::optional<Code> status = {};  // empty: the method does not exist
 };
 
 class HalClient {
  public:
-  // A driver of its own for the caller. `watched`: that it ends during a check is a crash.
+  // Opens a driver for this caller alone. `watched`: the driver's end during a check is a crash.
   static Result<std::shared_ptr<HalClient>> open(Target& target, bool watched = true);
   ~HalClient();
   HalClient(const HalClient&) = delete;
   HalClient& operator=(const HalClient&) = delete;
 
-  // The newest version of the manifest.
+  // The manifest's version, which is the newest that is used.
   HalVersion version() const { return version_; }
   pid_t processId() const { return connection_->processId(); }
   bool dead() const { return connection_->dead(); }
   const std::shared_ptr<hal::DriverConnection>& connection() const { return connection_; }
 
   Result<DeviceFacts> facts(HalVersion method);
-  // The version that the driver itself says it serves; at least version().
+  // The version that the driver itself reports. At least version().
   Result<HalVersion> driversVersion();
-  // Calls each method that needs no arguments, of every version, whether served or not.
+  // Calls each method that needs no arguments, of every version, even if it is not served.
   Result<std::vector<MethodAnswer>> methods();
-  // Ends the connection and says how the driver's process ended; one that goes on is killed after
-  // 2 s. Not for drivers of this process.
+  // Ends the connection, and returns how the driver's process ended. After 2 s the process is
+  // killed. Not for drivers of this process.
   Result<std::string> disconnect();
 
-  // A call that computes nothing: what was sent before it has arrived when it is answered.
+  // A call without a computation. When it is answered, all earlier messages have arrived.
   Status roundTrip();
 
   Result<SupportedAnswer> supported(HalVersion method, const Model& model,
@@ -204,7 +205,7 @@ class HalClient {
   Result<FencedAnswer> executeFenced(const DriverObjectPtr& model, const hal::Request& request,
                                      const FencedCall& call = {});
 
-  // Null pointers among `models` are sent as such.
+  // Null pointers among `models` are sent as null.
   Result<BufferAnswer> allocate(const Shape& dimensions, const std::vector<DriverObjectPtr>& models,
                                 const std::vector<hal::BufferRole>& inputRoles,
                                 const std::vector<hal::BufferRole>& outputRoles);
@@ -221,7 +222,7 @@ class HalClient {
   HalVersion version_ = HalVersion::V1_3;
 };
 
-// The client that the checks of a process share; a new one when its driver has ended.
+// The client that the checks of a process share. It is a new one when its driver has ended.
 Result<std::shared_ptr<HalClient>> sharedClient(Target& target);
 // The versions that a driver serves, oldest first.
 std::vector<HalVersion> servedVersions(HalVersion newest);

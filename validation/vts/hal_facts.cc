@@ -1,4 +1,4 @@
-// What a driver says of itself, by the calls of one version.
+// The driver's description of itself, by the calls of one version.
 #include <algorithm>
 
 #include "hal/driver.capnp.h"
@@ -14,7 +14,7 @@ namespace {
 struct Facts {
   std::shared_ptr<DeviceFacts> facts = std::make_shared<DeviceFacts>();
 
-  // Notes a call that did not answer NONE.
+  // Records a call that did not answer NONE.
   template <typename Response>
   bool isGood(const Response& response, const char* call) const {
     if (response.getStatus() == Code::NONE) return true;
@@ -59,7 +59,7 @@ kj::Promise<void> askCapabilities(Facts to, Call call, HalVersion method) {
       capabilities.operandPerformance.push_back(
           {static_cast<OperandType>(one.getType()), decodeFigure(one.getInfo())});
     }
-    // Before 1.3 there are none; figures that count as right stand in.
+    // Versions before 1.3 do not report them. Valid figures stand in.
     const bool hasControlFlow = method >= HalVersion::V1_3;
     capabilities.ifPerformance =
         hasControlFlow ? decodeFigure(from.getIfPerformance()) : hal::PerformanceInfo{1, 1};

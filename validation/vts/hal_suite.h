@@ -1,5 +1,7 @@
-// The area "hal": straight against a driver, without the runtime, every method of every HAL
-// version. Thread safety and ownership: as Suite.
+// The area "hal": calls every method of every HAL version directly at the driver, without the
+// runtime.
+// Thread safety: as Suite.
+// Ownership: as Suite.
 #pragma once
 
 #include <functional>
@@ -16,7 +18,7 @@ namespace halyard::validation {
 
 Result<std::vector<Check>> listHal(const TargetSpec& target, const Plan& plan);
 
-// What the parts of the suite add their checks to.
+// Collects the checks of the suite's parts.
 class HalChecks {
  public:
   HalChecks(const TargetSpec& target, const Plan& plan) : target_(target), plan_(plan) {}
@@ -25,16 +27,16 @@ class HalChecks {
   const Plan& plan() const { return plan_; }
   std::vector<Check> take() { return std::move(checks_); }
 
-  // A check with the client that those of a process share. `since`: nothing is added for older
-  // drivers.
+  // Adds a check with the client that the checks of a process share. `since`: older drivers do not
+  // get the check.
   using WithClient = std::function<CheckResult(HalClient&)>;
   Check& add(HalVersion since, std::string name, std::string what,
              std::vector<std::string> requirements, WithClient run);
-  // The same for each version that is served, from `since` on: NAME@1.2.
+  // The same for each served version from `since` on, with names such as NAME@1.2.
   using WithVersion = std::function<CheckResult(HalClient&, HalVersion)>;
   void addForVersions(HalVersion since, const std::string& name, const std::string& what,
                       const std::vector<std::string>& requirements, const WithVersion& run);
-  // A check that opens what it needs itself.
+  // Adds a check that opens its own client.
   using WithTarget = std::function<CheckResult(Target&)>;
   Check& addAlone(HalVersion since, std::string name, std::string what,
                   std::vector<std::string> requirements, WithTarget run);
@@ -43,7 +45,7 @@ class HalChecks {
   const TargetSpec& target_;
   const Plan& plan_;
   std::vector<Check> checks_;
-  Check dropped_;  // what is not for this driver
+  Check dropped_;  // a check that is not added
 };
 
 // The parts, one in each file.
@@ -57,7 +59,7 @@ void listCacheChecks(HalChecks& checks);
 void listCacheCallChecks(HalChecks& checks);
 void listBufferChecks(HalChecks& checks);
 void listLifecycleChecks(HalChecks& checks);
-// Those that are made of vectors: mutations of models and requests, and executions.
+// The checks that are made of vectors: mutations of models and requests, and executions.
 Status listVectorChecks(HalChecks& checks);
 
 }  // namespace halyard::validation

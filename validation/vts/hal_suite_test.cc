@@ -1,5 +1,5 @@
-// The whole area "hal" against a driver of each HAL version, in the process of the check and in a
-// process of its own: nothing is bad, and what does not apply is known.
+// Tests the area "hal" against a driver of each HAL version, in the process of the check and in a
+// process of its own. No check fails, and the skipped checks are known.
 #include "validation/vts/hal_suite.h"
 
 #include <gtest/gtest.h>
@@ -13,8 +13,8 @@
 namespace halyard::validation {
 namespace {
 
-// Runs the checks whose names begin with `prefix`, but for those of every operation, which the
-// tests validate_* run.
+// Runs the checks whose names begin with `prefix`, except those of every operation. The tests
+// validate_* run these.
 Report run(const TargetSpec& target, std::string_view prefix = "") {
   const Suite suites[] = {{"hal", "", listHal}};
   auto listed = listChecks(suites, target, Plan());
@@ -53,7 +53,7 @@ TEST_P(HalSuite, FindsNothing) {
   const SuiteTarget target(GetParam(), /*caches=*/true);
   const Report report = run(target.spec());
   expectNothingBad(report);
-  // The driver computes what the checks ask for; only these are for others.
+  // The driver supports the models of all checks. Only these reasons to skip remain.
   std::set<std::string> expected;
   if (GetParam().version >= HalVersion::V1_2) expected.insert("the driver caches compilations");
   if (GetParam().place == Place::IN_PROCESS) {
@@ -65,11 +65,11 @@ TEST_P(HalSuite, FindsNothing) {
 
 INSTANTIATE_TEST_SUITE_P(EveryVersion, HalSuite, testing::ValuesIn(everyServed()), servedName);
 
-// What is asked of drivers that cache nothing.
+// Checks of drivers that cache nothing.
 class HalSuiteWithoutCache : public testing::TestWithParam<Served> {};
 
 TEST_P(HalSuiteWithoutCache, FindsNothing) {
-  if (GetParam().version < HalVersion::V1_2) return;  // they have no caches
+  if (GetParam().version < HalVersion::V1_2) return;  // these versions have no caches
   const SuiteTarget target(GetParam(), /*caches=*/false);
   const Report report = run(target.spec(), "cache/");
   expectNothingBad(report);

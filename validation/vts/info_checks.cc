@@ -1,4 +1,4 @@
-// What a driver says of itself: there, in its limits, and the same tomorrow.
+// The driver's description of itself: it is complete, within its limits, and the same at each call.
 #include <algorithm>
 #include <set>
 
@@ -16,7 +16,7 @@ Status answered(const DeviceFacts& facts) {
 }
 
 Status checkFigure(std::string_view what, const hal::PerformanceInfo& info) {
-  // Also false for what is no number.
+  // NaN fails, too.
   if (info.execTime > 0 && info.powerUsage > 0) return okStatus();
   return opFailed("{}: execution time {} and power usage {}, expected more than 0", what,
                   info.execTime, info.powerUsage);
@@ -62,7 +62,7 @@ bool isSame(const hal::PerformanceInfo& a, const hal::PerformanceInfo& b) {
   return a.execTime == b.execTime && a.powerUsage == b.powerUsage;
 }
 
-// The figures of HAL 1.0 and 1.1 are those of the table of HAL 1.2.
+// The figures of HAL 1.0 and 1.1 agree with the table of HAL 1.2.
 CheckResult oldFiguresAgree(HalClient& client) {
   HALYARD_ASSIGN_OR_RETURN(const DeviceFacts newer, client.facts(HalVersion::V1_2));
   HALYARD_RETURN_IF_ERROR(answered(newer));
@@ -168,7 +168,7 @@ Status checkFeatureLevel(HalClient& client) {
   return opFailed("getFeatureLevel answers {}, expected 4 to 8", facts.featureLevel);
 }
 
-// All that was said, as one text.
+// All facts as one text.
 std::string textOf(const DeviceFacts& facts) {
   std::string text =
       fmt::format("version '{}', type {}, {} and {} cache files, level {}; ", facts.versionString,
@@ -189,7 +189,7 @@ std::string textOf(const DeviceFacts& facts) {
   return text;
 }
 
-// Facts of HAL 1.0 and 1.1 have no such members: they stay as they were made.
+// HAL 1.0 and 1.1 do not report all figures. Fixed figures stand in, so that texts can be compared.
 Result<std::string> allFacts(HalClient& client) {
   std::string text;
   for (const HalVersion version : servedVersions(client.version())) {

@@ -1,5 +1,5 @@
-// The life of a driver's process and of what it holds for its clients: nothing is left behind, and
-// it ends with its client.
+// The driver's process and the objects that it keeps for its clients: no object stays behind, and
+// the process ends with its client.
 #include <sys/mman.h>
 
 #include <thread>
@@ -16,7 +16,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// What may stay without being a leak.
+// Growth that is not a leak.
 constexpr size_t kAllowedBytes = size_t{12} << 20;
 constexpr size_t kAllowedDescriptors = 12;
 constexpr int kFewestWarmUp = 10;
@@ -26,7 +26,8 @@ bool isExecutable(const TargetSpec& target) {
   return target.manifest && target.manifest->kind == hal::Manifest::Kind::EXECUTABLE;
 }
 
-// Does `once` so often, and looks at what the driver's process has gained since the warm-up.
+// Calls `once` `rounds` times after a warm-up. Fails if the driver's process has grown too much
+// since the warm-up.
 CheckResult expectNoGrowth(Target& target, int rounds,
                            const std::function<CheckResult(HalClient&)>& once) {
   if (!isExecutable(target.spec())) {
@@ -34,7 +35,8 @@ CheckResult expectNoGrowth(Target& target, int rounds,
   }
   HALYARD_ASSIGN_OR_RETURN(const std::shared_ptr<HalClient> client, HalClient::open(target));
   ProcessFigures before;
-  // A heap keeps what has been freed, for each thread that has used it, and threads come by and by.
+  // A heap keeps freed memory for each thread that has used it, and threads appear one after the
+  // other.
   const int warmUp = std::max(kFewestWarmUp, rounds / 2);
   for (int i = 0; i < warmUp + rounds; ++i) {
     if (i == warmUp) {
@@ -44,7 +46,7 @@ CheckResult expectNoGrowth(Target& target, int rounds,
     const CheckResult result = once(*client);
     if (result.outcome != Outcome::PASSED) return result;
   }
-  // What is released is released a little later.
+  // Released objects are freed a little later.
   ProcessFigures after;
   for (int i = 0; i < 20; ++i) {
     HALYARD_RETURN_IF_ERROR(client->roundTrip());
@@ -135,7 +137,7 @@ CheckResult bursts(HalClient& client) {
   return expectCode("execution in a burst", answer.status, {Code::NONE});
 }
 
-// With the right files, with one too many, and from empty ones.
+// With the right files, with one file too many, and from empty files.
 CheckResult cacheFiles(HalClient& client) {
   const HalVersion method = client.version();
   HALYARD_ASSIGN_OR_RETURN(const DeviceFacts facts, client.facts(method));
@@ -175,7 +177,7 @@ CheckResult refusals(HalClient& client) {
   return expectModelRefused(client, client.version(), wrong);
 }
 
-// The driver is asked to end by the end of its connection, after some work.
+// After some work, the end of its connection asks the driver to end.
 CheckResult endsWithItsClient(Target& target) {
   if (!isExecutable(target.spec())) {
     return CheckResult::skipped("the driver has no process of its own");
@@ -192,7 +194,7 @@ CheckResult endsWithItsClient(Target& target) {
   return opFailed("{}, expected exit status 0 within 2 s of the client's end", end);
 }
 
-// In the middle of an execution that takes for ever.
+// The connection ends during an endless execution.
 CheckResult endsInTheMiddle(Target& target) {
   if (!isExecutable(target.spec())) {
     return CheckResult::skipped("the driver has no process of its own");
@@ -239,7 +241,7 @@ CheckResult releaseWhileExecuting(Target& target) {
   return client->roundTrip();
 }
 
-// Prepared models are freed one by one and all at once, and the driver goes on.
+// Prepared models are released one by one and all at once, and the driver continues.
 CheckResult survivesReleases(Target& target) {
   HALYARD_ASSIGN_OR_RETURN(const std::shared_ptr<HalClient> client, HalClient::open(target));
   const HalVersion method = client->version();

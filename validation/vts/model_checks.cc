@@ -10,7 +10,7 @@ namespace {
 CheckResult checkRow(HalClient& client, HalVersion method, const ModelRow& row) {
   const ModelEdit edit = row.edit == nullptr ? ModelEdit() : ModelEdit(row.edit);
   if (!row.isRight(method)) return expectModelRefused(client, method, row.model(), edit);
-  // The driver decides whether it can compute the model; what it claims it has to prepare.
+  // The driver decides whether it supports the model. It must prepare a model that it supports.
   return prepareIfSupported(client, method, row.model()).status();
 }
 
@@ -23,7 +23,7 @@ Status checkOption(HalClient& client, HalVersion method, int preference, int pri
   return expectRefusedAtLaunch(preparation, {Code::INVALID_ARGUMENT});
 }
 
-// Every preference and, where the version has them, every priority.
+// Every preference and, if the version has priorities, every priority.
 CheckResult legalOptions(HalClient& client, HalVersion method) {
   for (const int legal : {0, 1, 2}) {
     PrepareCall call;

@@ -17,7 +17,7 @@ constexpr uint32_t kB = 1;
 constexpr uint32_t kActivation = 2;  // a constant
 constexpr uint32_t kOut = 3;
 
-// An operand that no operation uses.
+// Adds an operand that no operation uses.
 Operand& unused(Model& m, OperandType type, Shape shape = {}, float scale = 0, int32_t zero = 0) {
   Operand operand;
   operand.type = type;
@@ -43,7 +43,7 @@ Operand& perChannel(Model& m, Shape shape, uint32_t channel, std::vector<float> 
   return operand;
 }
 
-// 64 bytes of a memory file, sent as `kind`.
+// A memory file of 64 bytes, sent as `kind`.
 SharedMemoryPtr poolOf(MemoryKind kind) {
   const auto memory = SharedMemory::create(64, "constants");
   if (!memory.ok()) return nullptr;
@@ -51,7 +51,7 @@ SharedMemoryPtr poolOf(MemoryKind kind) {
       kind, UniqueFd(::fcntl((*memory)->fd(), F_DUPFD_CLOEXEC, 0)), 64, PROT_READ | PROT_WRITE, 0);
 }
 
-// b becomes a constant in a pool of 64 bytes.
+// Makes b a constant in a pool of 64 bytes.
 Operand& inPool(Model& m, DataLocation location = {0, 0, 16},
                 MemoryKind kind = MemoryKind::ASHMEM) {
   m.pools = {poolOf(kind)};
@@ -62,7 +62,7 @@ Operand& inPool(Model& m, DataLocation location = {0, 0, 16},
   return operand;
 }
 
-// A second operation behind the first: temporary (operand 4) = a + b, out = relu(temporary).
+// Adds a second operation: temporary (operand 4) = a + b, out = relu(temporary).
 void chain(Model& m) {
   Operand temporary = m.main.operands[kOut];
   temporary.lifetime = Lifetime::TEMPORARY_VARIABLE;
@@ -83,8 +83,8 @@ Operand& subgraph(Model& m, uint32_t index) {
   return operand;
 }
 
-// A loop, whose value has other sizes at four places: as the operation reads and writes it, as the
-// condition model reads it, and as the body writes it.
+// A loop whose value may have other sizes at four places: operation input and output, the condition
+// model, and the output of the body.
 void loop(Model& m, Shape in, Shape out, Shape conditionIn, Shape bodyOut) {
   m = endlessModel();
   m.main.operands[2].dimensions = std::move(in);
@@ -93,7 +93,8 @@ void loop(Model& m, Shape in, Shape out, Shape conditionIn, Shape bodyOut) {
   m.referenced[1].operands[1].dimensions = std::move(bodyOut);
 }
 
-// IF (flag) relu(a) else relu(a), with the sizes of the value before, within and behind.
+// IF (flag) relu(a) else relu(a), with the sizes of the value before the IF, in its models, and
+// after it.
 void branch(Model& m, Shape in, Shape thenOut, Shape out) {
   const Operand reference = subgraph(m, 0);
   m.referenced[0].inputIndexes = {kA};
@@ -115,7 +116,7 @@ void branch(Model& m, Shape in, Shape thenOut, Shape out) {
 constexpr auto kExtension = static_cast<OperandType>(0x00050001);
 OperandType number(int32_t value) { return static_cast<OperandType>(value); }
 
-// clang-format off: a row is a line where it can be.
+// clang-format off: one line for each row where possible.
 const ModelRow kRows[] = {
     {"V1", "no_operation", [](Model& m) { m.main.operations.clear(); }},
     {"V1", "no_operand", [](Model& m) { m.main = {}; }},
@@ -367,7 +368,7 @@ const ModelRow kRows[] = {
        m.referenced[0].operands.push_back(self);
      }},
 
-    // No driver has control flow of unknown sizes.
+    // No driver supports control flow of unknown sizes.
     {"V15", "while_of_known_sizes",
      [](Model& m) { loop(m, {1}, {1}, {1}, {1}); }, nullptr, HalVersion::V1_3},
     {"V15", "while_input_of_unknown_size", [](Model& m) { loop(m, {0}, {1}, {1}, {1}); }},

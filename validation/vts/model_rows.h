@@ -1,5 +1,6 @@
-// The HAL's rules for models, V1 to V17: a row for each way to keep or to break one.
-// Thread safety: constant. Ownership: static; a model that is made belongs to the caller.
+// The HAL's rules for models, V1 to V17. Each row keeps or breaks one rule in one way.
+// Thread safety: constant.
+// Ownership: static. The caller owns a model that a row makes.
 #pragma once
 
 #include <optional>
@@ -12,9 +13,10 @@ namespace halyard::validation {
 struct ModelRow {
   const char* rule;
   const char* name;
-  void (*change)(Model&);                        // of out[4] = a[4] + b[4]
-  void (*edit)(wire::Model::Builder) = nullptr;  // of the message, for what a Model cannot say
-  // The first version that accepts the model; older ones refuse it. Without a value: each version
+  void (*change)(Model&);  // of out[4] = a[4] + b[4]
+  void (*edit)(wire::Model::Builder) =
+      nullptr;  // of the message, for values that a Model cannot have
+  // The first version that accepts the model. Older versions refuse it. If empty, each version
   // refuses it.
   std::optional<HalVersion> right = std::nullopt;
 
@@ -23,7 +25,7 @@ struct ModelRow {
 };
 std::span<const ModelRow> modelRows();
 
-// Three operations, of which two read each other's output: each version refuses it.
+// Three operations. Two of them read each other's output, so each version refuses the model.
 Model cyclicModel();
 
 }  // namespace halyard::validation

@@ -69,7 +69,7 @@ Model chainModel(bool multiplies, unsigned length, Kind kind) {
     const bool isLast = i + 1 == length;
     const auto out = static_cast<uint32_t>(model.main.operands.size());
     Kind own = kind;
-    // A quantised product's scale has to be above the product of its inputs' scales.
+    // The scale of a quantised product must be larger than the product of its inputs' scales.
     if (multiplies && kind.type != OperandType::TENSOR_FLOAT32) {
       own.scale = model.main.operands[last].scale * kind.scale * 1.0001f;
     }
@@ -115,27 +115,6 @@ Model endlessModel() {
   model.main.operations = {{OperationType::WHILE, {0, 1, 2}, {3}}};
   model.main.inputIndexes = {2};
   model.main.outputIndexes = {3};
-  return model;
-}
-
-Model busyModel(uint32_t n, unsigned steps) {
-  Model model;
-  const Kind kind = kFloat;
-  model.main.operands = {
-      tensor(kind, {n, n}, Lifetime::SUBGRAPH_INPUT),
-      constant(model, tensor(kind, {n, n}, Lifetime::CONSTANT_COPY), filled(kind, n * n, 0)),
-      constant(model, tensor(kind, {n}, Lifetime::CONSTANT_COPY), filled(kind, n, 1)),
-      scalarZero(model)};
-  uint32_t last = 0;
-  for (unsigned i = 0; i < steps; ++i) {
-    const auto out = static_cast<uint32_t>(model.main.operands.size());
-    model.main.operands.push_back(tensor(
-        kind, {n, n}, i + 1 == steps ? Lifetime::SUBGRAPH_OUTPUT : Lifetime::TEMPORARY_VARIABLE));
-    model.main.operations.push_back({OperationType::FULLY_CONNECTED, {last, 1, 2, 3}, {out}});
-    last = out;
-  }
-  model.main.inputIndexes = {0};
-  model.main.outputIndexes = {last};
   return model;
 }
 

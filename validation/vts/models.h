@@ -1,6 +1,6 @@
-// The models that the HAL suite makes itself, and requests for models with memory of their own.
-// Thread safety: pure functions; a RequestMemory belongs to one thread. Ownership: results own
-// their data and memory.
+// The built-in models of the HAL suite, and requests with memory of their own.
+// Thread safety: pure functions; a RequestMemory belongs to one thread.
+// Ownership: results own their data and memory.
 #pragma once
 
 #include <span>
@@ -12,7 +12,7 @@
 
 namespace halyard::validation {
 
-// The tensors of the built-in models.
+// A type of the tensors of the built-in models.
 struct Kind {
   OperandType type = OperandType::TENSOR_FLOAT32;
   float scale = 0;
@@ -22,24 +22,22 @@ inline constexpr Kind kFloat = {OperandType::TENSOR_FLOAT32, 0, 0};
 // Sums below 256 are exact: 1 + 2 is 3.
 inline constexpr Kind kQuant8 = {OperandType::TENSOR_QUANT8_ASYMM, 1, 0};
 
-// out[n] = a[n] + b[n]; n 0 leaves the size open. Operands: a, b, activation, out.
+// out[n] = a[n] + b[n]. With n = 0 the size is open. Operands: a, b, activation, out.
 Model addModel(uint32_t n, Kind kind = kFloat);
-// `length` additions of the same constant 1, or multiplications by it, of 1,024 elements in a row:
-// what a compilation can be known by.
+// A chain of `length` additions of the same constant 1, or of multiplications by it, of 1,024
+// elements. Its results identify the compilation.
 Model chainModel(bool multiplies, unsigned length, Kind kind = kFloat);
-// WHILE (true) x = x: for ever, over one float.
+// WHILE (true) x = x: an endless loop over one float.
 Model endlessModel();
-// `steps` matrix products of n x n in a row: as much work as is wanted.
-Model busyModel(uint32_t n, unsigned steps);
 
-// `count` elements of the value in the type.
+// `count` elements of `value` in the type of `kind`.
 std::vector<uint8_t> filled(Kind kind, size_t count, unsigned value);
 
-// Inputs and outputs of one execution in shared memory, with a margin around each output that must
-// not change.
+// The inputs and outputs of one execution in shared memory. A margin around each output must not
+// change.
 class RequestMemory {
  public:
-  // `outputBytes`: the room for each output, at least one byte.
+  // `outputBytes`: the size of each output, at least one byte.
   static Result<RequestMemory> make(std::span<const conformance::VectorInput> inputs,
                                     std::span<const size_t> outputBytes);
   static Result<RequestMemory> make(const std::vector<std::vector<uint8_t>>& inputs,
@@ -47,9 +45,9 @@ class RequestMemory {
 
   const hal::Request& request() const { return request_; }
   hal::Request& mutableRequest() { return request_; }
-  // What lies where an output goes.
+  // The bytes at the place of output `i`.
   std::vector<uint8_t> output(size_t i, size_t bytes) const;
-  // Overwrites all outputs with the pattern.
+  // Overwrites all outputs with a fixed pattern.
   void clearOutputs() const;
   // OP_FAILED when an input or a margin has changed.
   Status checkUntouched() const;

@@ -26,7 +26,7 @@ class Mutator {
  private:
   size_t operandCount() const { return base_.main.operands.size(); }
 
-  // With the rules as the judge: what is still right is no mutation.
+  // Uses the mutation only if the rules forbid it.
   Status give(std::string what, const std::function<void(Model&)>& change) {
     Mutation mutation{std::move(what), base_, {}};
     change(mutation.model);
@@ -40,7 +40,7 @@ class Mutator {
                 [&](Model& model) { change(model.main.operands[i]); });
   }
 
-  // Types, ranks, scales and zero points.
+  // Types, ranks, scales and zero points of operands.
   Status operands() {
     for (size_t i = 0; i < operandCount(); ++i) {
       const Operand& operand = base_.main.operands[i];
@@ -71,7 +71,7 @@ class Mutator {
     return okStatus();
   }
 
-  // Every other type, with the rest made to suit it.
+  // Every other type, with matching other members.
   Status otherTypes(size_t i) {
     const Operand& operand = base_.main.operands[i];
     if (operand.lifetime == Lifetime::SUBGRAPH || isConstant(i)) return okStatus();
@@ -134,7 +134,7 @@ class Mutator {
     if (to == Lifetime::SUBGRAPH_OUTPUT) model.main.outputIndexes.push_back(index);
   }
 
-  // The number is in the message only.
+  // Only the message contains this number.
   Status consumers() {
     for (size_t i = 0; i < operandCount(); ++i) {
       for (const uint32_t wrong : {consumers_[i] - 1, consumers_[i] + 1}) {
@@ -229,7 +229,7 @@ class Mutator {
     return okStatus();
   }
 
-  // An operand is taken out of the table, and larger indices stay: the last one is outside now.
+  // Removes an operand from the table. Larger indices stay, so that the last one is outside.
   Status removals() {
     for (size_t i = 0; i < operandCount(); ++i) {
       HALYARD_RETURN_IF_ERROR(give(fmt::format("operand {} removed", i), [&](Model& model) {

@@ -1,6 +1,7 @@
-// Mutations: models that break one rule each, made from any model that is right. The families are
-// those of the HAL's own test suite.
-// Thread safety: pure functions. Ownership: results own their data.
+// Mutations: models that break one rule each, made from any valid model. The families are those of
+// the HAL's own test suite.
+// Thread safety: pure functions.
+// Ownership: results own their data.
 #pragma once
 
 #include <functional>
@@ -17,8 +18,8 @@ struct Mutation {
   ModelEdit edit;  // of the message; may be empty
 };
 
-// Calls `use` with every mutation of the main subgraph that the rules forbid at `level`; a change
-// after which the model is right still is left out. Ends when `use` returns an error, with that.
+// Calls `use` with every mutation of the main subgraph that the rules forbid at `level`. Changes
+// that leave the model valid are left out. Returns the first error of `use`.
 Status forEachMutation(const Model& model, FeatureLevel level,
                        const std::function<Status(const Mutation&)>& use);
 

@@ -1,4 +1,4 @@
-// Preparing: callbacks, deadlines, priorities, several models at once.
+// Preparation: callbacks, deadlines, priorities, and several models at once.
 #include <thread>
 
 #include "validation/vts/hal_suite.h"
@@ -18,7 +18,7 @@ Status nullCallback(HalClient& client, HalVersion method) {
                            client.prepare(method, addModel(4), call));
   HALYARD_RETURN_IF_ERROR(expectCode("launch without a callback", preparation.launch,
                                      {Code::INVALID_ARGUMENT}, preparation.message));
-  // It goes on serving.
+  // The driver continues to serve.
   return client.roundTrip();
 }
 
@@ -28,7 +28,7 @@ CheckResult calledOnce(HalClient& client, HalVersion method) {
     Model model = addModel(4);
     if (!right) model.main.operands[0].scale = 1;
     HALYARD_ASSIGN_OR_RETURN(const Preparation preparation, client.prepare(method, model));
-    // What a second call would bring has time to come.
+    // Time for a second notification, which would be an error.
     std::this_thread::sleep_for(20ms);
     HALYARD_RETURN_IF_ERROR(client.roundTrip());
     if (*preparation.notifications != 1) {
@@ -50,7 +50,7 @@ Status callbackForm(HalClient& client, HalVersion method) {
   return okStatus();
 }
 
-// NOW, SHORT and no deadline; the launch is NONE always.
+// Deadlines: now, in 5 ms, in the past, and never. The launch is always NONE.
 Status deadlines(HalClient& client) {
   const std::initializer_list<Code> kMissed = {Code::MISSED_DEADLINE_TRANSIENT,
                                                Code::MISSED_DEADLINE_PERSISTENT};
@@ -92,7 +92,8 @@ CheckResult prioritiesAndPreferences(HalClient& client) {
   return okStatus();
 }
 
-// Several models of one driver, in turns, released in another order than they were made.
+// Several models of one driver, executed in turns. They are released in another order than they are
+// made.
 CheckResult keepsModelsApart(HalClient& client, HalVersion method) {
   std::vector<std::pair<uint32_t, DriverObjectPtr>> models;
   for (const uint32_t n : {4u, 4u, 7u, 1u, 300u}) {

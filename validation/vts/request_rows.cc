@@ -17,7 +17,7 @@ hal::RequestArgument& omitted(hal::RequestArgument& argument) {
   return argument;
 }
 
-// clang-format off: a row is a line where it can be.
+// clang-format off: one line for each row where possible.
 constexpr BadRequest kBadRows[] = {
     {"R1", "input_missing", [](hal::Request& r) { r.inputs.pop_back(); }},
     {"R1", "first_input_missing", [](hal::Request& r) { r.inputs.erase(r.inputs.begin()); }},

@@ -1,5 +1,5 @@
-// The HAL's rules as the runtime meets them: a session around a device of this process, and the
-// client of a driver in its own process, of every HAL version.
+// Tests the HAL's rules as the runtime uses them, in every HAL version. The device is in a session
+// of this process, or behind the client of a driver in its own process.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -22,7 +22,7 @@ class ServedDevice : public testing::TestWithParam<Served> {
   }
 
   HalVersion version() const { return GetParam().version; }
-  // What an old version alone forbids is taken out on the way to a driver's process:
+  // The client of a driver's process removes values that only an old version forbids: see
   // version_adaptation_test.
   bool adapts() const { return GetParam().place == Place::DRIVER_PROCESS; }
 
@@ -31,15 +31,15 @@ class ServedDevice : public testing::TestWithParam<Served> {
     HALYARD_ASSIGN_OR_RETURN(const ValidModel valid, validated(model));
     return device_->prepareModel(valid, options);
   }
-  // BAD_DATA for an invalid model, which no device gets.
+  // BAD_DATA for an invalid model. No device gets it.
   Result<std::vector<bool>> supportedOperations(const Model& model) {
     HALYARD_ASSIGN_OR_RETURN(const ValidModel valid, validated(model));
     return device_->getSupportedOperations(valid);
   }
   void expectRefused(const Model& model) {
     const auto supported = supportedOperations(model);
-    // The client itself answers for a driver in its process that control flow of unknown sizes is
-    // not supported.
+    // For a driver in its own process, the client itself answers that control flow of unknown sizes
+    // is not supported.
     if (adapts() && supported.ok() && !checkBoundarySizes(model).ok()) {
       EXPECT_NE(std::find(supported->begin(), supported->end(), false), supported->end());
       EXPECT_FALSE(prepare(model).ok());

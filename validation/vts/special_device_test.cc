@@ -1,5 +1,5 @@
-// What becomes, in the calls of every HAL version, of a device that misbehaves or that says special
-// things of itself: the test device behind a server in this process.
+// Tests devices that misbehave or describe themselves unusually, with the calls of every HAL
+// version. The test device is behind a server in this process.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -28,7 +28,7 @@ constexpr HalVersion kVersions[] = {HalVersion::V1_0, HalVersion::V1_1, HalVersi
                                     HalVersion::V1_3};
 constexpr HalVersion kCaching[] = {HalVersion::V1_2, HalVersion::V1_3};
 
-// A device of a version, and its client.
+// A device with its version, and its client.
 struct Served {
   explicit Served(HalVersion version) : device(std::make_shared<TestDevice>(version)) {}
 
@@ -57,7 +57,7 @@ struct Served {
 
 void expectOk(const Status& status) { EXPECT_TRUE(status.ok()) << status.toString(); }
 
-// a[0] is `first`, which the test device looks at.
+// Memory whose a[0] is `first`, which the test device checks.
 RequestMemory memoryWith(float first) {
   std::vector<uint8_t> a = filled(kFloat, 4, 1);
   std::memcpy(a.data(), &first, sizeof first);
@@ -107,7 +107,7 @@ TEST(SpecialDevice, FiguresOfEveryVersion) {
                                                   : std::vector<float>({5, 7, 9}));
       continue;
     }
-    // Every fundamental type of the version, and no other.
+    // Every fundamental type of the version, and no other type.
     int last = -1;
     for (const hal::OperandPerformance& entry : facts.capabilities.operandPerformance) {
       if (entry.type < OperandType::OEM_SCALAR) last = static_cast<int>(entry.type);
@@ -118,7 +118,7 @@ TEST(SpecialDevice, FiguresOfEveryVersion) {
   }
 }
 
-// What the method of an old version does not say.
+// Options that the method of an old version does not have keep their defaults.
 TEST(SpecialDevice, OldMethodsSayLess) {
   Served served(HalVersion::V1_3);
   Model model = addModel(4);
@@ -169,7 +169,7 @@ TEST(SpecialDevice, PreparationsThatThrow) {
     for (int i = 0; i < 3; ++i) {
       const Preparation failed = served.client().prepare(method, addModel(4)).value();
       EXPECT_EQ(failed.launch, Code::NONE);
-      // No memory is an error of its own in HAL 1.3.
+      // HAL 1.3 has an error code of its own for missing memory.
       const bool isNamed = i == 2 && method == HalVersion::V1_3;
       expectOk(expectFailed(
           failed, {isNamed ? Code::RESOURCE_EXHAUSTED_TRANSIENT : Code::GENERAL_FAILURE}));
@@ -180,7 +180,7 @@ TEST(SpecialDevice, PreparationsThatThrow) {
   }
 }
 
-// What is not the driver's to compute is found after the launch.
+// The callback, not the launch, reports that the driver does not support the model.
 TEST(SpecialDevice, ModelsThatItCannotCompute) {
   Model model = addModel(4);
   model.main.operations = {{OperationType::RELU, {0}, {3}}};
@@ -220,7 +220,7 @@ class Executions : public testing::TestWithParam<HalVersion> {
       }
     }
   }
-  // HAL 1.0 and 1.1 report a status and nothing else.
+  // HAL 1.0 and 1.1 report only a status.
   bool reports() const { return GetParam() >= HalVersion::V1_2; }
 
   Served served_{HalVersion::V1_3};
@@ -264,7 +264,7 @@ INSTANTIATE_TEST_SUITE_P(EveryVersion, Executions, testing::ValuesIn(kVersions),
                            return fmt::format("V1_{}", static_cast<int>(tested.param) - 1);
                          });
 
-// What comes back from the cache is checked as what is prepared.
+// Answers about cached models are checked like those about prepared models.
 struct BadAnswer {
   const char* what;
   std::function<Result<CachedModel>(CachedModel)> answer;
@@ -346,7 +346,7 @@ TEST(SpecialDevice, BadAnswersFromTheCacheInThisProcess) {
     device->onLoad = row.answer;
     EXPECT_EQ(load(std::nullopt).code(), ResultCode::OP_FAILED);
   }
-  // Operations are not needed; a caller with the model checks that it is the right one.
+  // The cached model needs no operations. If the caller has the model, the rest must match it.
   device->onLoad = withModel("", [](Model& model) { model.main.operations.clear(); }).answer;
   expectOk(load(std::nullopt));
   expectOk(load(validated(addModel(4)).value()));
@@ -387,7 +387,7 @@ TEST(SpecialDevice, GetsTheFilesThatItWantsOrNone) {
       MemoryFiles more = MemoryFiles::make(2, 1).value();
       EXPECT_FALSE(save(more.open(token)).has_value());
       EXPECT_FALSE(save(files.open(token, 0, O_RDONLY)).has_value());
-      // A token without files is what the driver is told.
+      // A token without files is passed to the driver.
       CacheHandles onlyToken;
       onlyToken.token = token;
       const auto told = save(onlyToken);

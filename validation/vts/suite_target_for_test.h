@@ -1,6 +1,7 @@
 // Drivers of every HAL version for tests of the suite: the reference driver, in this process and in
 // a process of its own.
-// Thread safety: one thread. Ownership: a SuiteTarget owns the folder of its files.
+// Thread safety: one thread.
+// Ownership: a SuiteTarget owns the folder of its files.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -32,7 +33,7 @@ inline std::vector<Served> everyServed() {
   return all;
 }
 
-// "V1_2_InProcess".
+// A name such as "V1_2_InProcess".
 inline std::string servedName(const testing::TestParamInfo<Served>& tested) {
   return fmt::format("V1_{}_{}", static_cast<int>(tested.param.version) - 1,
                      tested.param.place == Place::IN_PROCESS ? "InProcess" : "DriverProcess");
@@ -40,7 +41,7 @@ inline std::string servedName(const testing::TestParamInfo<Served>& tested) {
 
 class SuiteTarget {
  public:
-  // `caches`: with cache files, where the version has them.
+  // `caches`: with cache files, if the version has them.
   SuiteTarget(const Served& served, bool caches) {
     std::string folder = std::filesystem::temp_directory_path() / "halyard-suite-XXXXXX";
     EXPECT_NE(::mkdtemp(folder.data()), nullptr);

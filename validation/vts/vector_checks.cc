@@ -1,5 +1,5 @@
-// Checks that are made of conformance vectors: what a driver claims, prepares and executes; models
-// and requests that are spoilt in every way.
+// Checks that are made of conformance vectors: the models that a driver supports, prepares and
+// executes. Models and requests are changed in every way.
 #include <algorithm>
 #include <map>
 
@@ -21,22 +21,22 @@ namespace {
 namespace fs = std::filesystem;
 using conformance::VectorCase;
 
-// Of each file, in a quick run: one model for each kind of tensor.
+// In a quick run, this many models of each file, with different kinds of tensors.
 constexpr size_t kQuickCases = 3;
 
 struct Source {
-  std::string name;  // the file's
+  std::string name;  // the file's name
   std::vector<std::string> cases;
 };
 
-// The level of models that the method of a version takes; the newest method takes those of the
-// device's feature level.
+// The feature level of the models that the method of a version takes. The newest method takes those
+// of the device's feature level.
 FeatureLevel levelOf(HalVersion method, const DeviceFacts& facts) {
   if (method < HalVersion::V1_3) return featureLevelOf(method);
   return static_cast<FeatureLevel>(std::clamp<uint32_t>(facts.featureLevel, 4, 8));
 }
 
-// Sends a case's request and takes what comes back.
+// Sends a case's request and checks the answer.
 class CaseRun {
  public:
   CaseRun(HalClient& client, HalVersion method, const VectorCase& vectorCase)
@@ -47,7 +47,7 @@ class CaseRun {
     }
   }
 
-  // In every way, twice each: right, and the same to the bit.
+  // Executes twice in every way. Results must be right, and equal bit for bit.
   Status runAll(const DriverObjectPtr& model) {
     HALYARD_ASSIGN_OR_RETURN(const RequestMemory memory, RequestMemory::make(case_.inputs, sizes_));
     for (const Path path : pathsOf(method_)) {
@@ -65,7 +65,7 @@ class CaseRun {
     return okStatus();
   }
 
-  // Without each argument in turn.
+  // Leaves out each argument in turn.
   Status runWithout(const DriverObjectPtr& model) {
     HALYARD_ASSIGN_OR_RETURN(const RequestMemory memory, RequestMemory::make(case_.inputs, sizes_));
     const hal::Request& good = memory.request();
@@ -90,7 +90,7 @@ class CaseRun {
     return memory.checkUntouched();
   }
 
-  // One byte too little room for the first output.
+  // The first output is one byte too small.
   Status runTooSmall(const DriverObjectPtr& model) {
     if (sizes_.empty() || sizes_[0] <= 1 || method_ < HalVersion::V1_2) return okStatus();
     std::vector<size_t> sizes = sizes_;
@@ -146,7 +146,7 @@ class CaseRun {
     }
     HALYARD_RETURN_IF_ERROR(conformance::compare(case_, actual));
     HALYARD_RETURN_IF_ERROR(memory.checkUntouched());
-    if (case_.multinomialTolerance > 0) return okStatus();  // a draw
+    if (case_.multinomialTolerance > 0) return okStatus();  // random draws
     for (size_t i = 0; !first_.empty() && i < actual.size(); ++i) {
       if (actual[i].bytes != first_[i].bytes && !case_.outputs[i].ignored) {
         return opFailed("output {} is not the same as that of an equal execution before", i);
@@ -178,17 +178,17 @@ Result<std::optional<HalVersion>> methodFor(HalClient& client, const VectorCase&
 using Use =
     std::function<Status(HalClient&, HalVersion, const VectorCase&, const DriverObjectPtr&)>;
 
-// Every case of a file that the driver takes; skipped when there is none.
+// Each case of a file that the driver supports. Skipped when the driver supports no case.
 CheckResult forEachCase(HalClient& client, const Source& source, bool prepares, const Use& use) {
   std::string skip = "no case is right for the driver's HAL version";
   size_t done = 0;
   for (const std::string& text : source.cases) {
     HALYARD_ASSIGN_OR_RETURN(const VectorCase vectorCase, conformance::parseVectorCase(text));
-    // Control flow of unknown sizes is for no driver.
+    // No driver supports control flow of unknown sizes.
     if (vectorCase.expectFailure || !checkBoundarySizes(vectorCase.model).ok()) continue;
     HALYARD_ASSIGN_OR_RETURN(const std::optional<HalVersion> oldest, methodFor(client, vectorCase));
     if (!oldest) continue;
-    // The newest method takes every model; the oldest that takes it is another one.
+    // The newest method takes every model. The oldest method for the model is tested too.
     std::vector<HalVersion> methods = {client.version()};
     if (*oldest != client.version()) methods.push_back(*oldest);
     for (const HalVersion method : methods) {
@@ -232,7 +232,7 @@ Status refusesModels(HalClient& client, HalVersion method, const VectorCase& vec
   });
 }
 
-// A few cases of each file, of different first types.
+// Reads the cases of each file; in a quick run a few, with different first types.
 Result<std::vector<Source>> readSources(const Plan& plan) {
   std::vector<std::string> roots;
   const fs::path own = plan.prefix / "share/halyard/vectors";
@@ -252,7 +252,7 @@ Result<std::vector<Source>> readSources(const Plan& plan) {
       conformance::CaseSource cases({file}, {});
       while (const auto one = cases.next()) {
         if (!one->error.ok()) return one->error;
-        // Cases differ by their types above all, which the text begins with.
+        // Cases differ mainly by their types, at the begin of the text.
         const size_t at = one->text.find("\"type\"");
         const std::string kind = at == std::string::npos ? "" : one->text.substr(at, 40);
         if (!plan.full && (kinds.size() >= kQuickCases || kinds[kind]++ > 0)) continue;
@@ -264,11 +264,11 @@ Result<std::vector<Source>> readSources(const Plan& plan) {
   return sources;
 }
 
-// One operation with ever more of the inputs that may be left out where they have their defaults.
-// The runtime leaves them out: a driver that takes a longer list has to take the shortest.
+// One operation with each legal number of inputs with default values. The runtime leaves these
+// inputs out. So a driver that supports a longer list must support the shortest.
 Result<size_t> runLengths(HalClient& client, const random_graphs::Choice& choice, uint64_t seed) {
   const Result<VectorCase> graph = random_graphs::generateGraph({seed, 1, {choice}});
-  if (!graph.ok()) return 0;  // the line of the tables has no legal case
+  if (!graph.ok()) return 0;  // this row of the tables has no legal case
   HALYARD_ASSIGN_OR_RETURN(const DeviceFacts facts, client.facts(client.version()));
   size_t runs = 0;
   bool takesShortest = false;

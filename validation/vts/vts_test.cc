@@ -1,5 +1,5 @@
-// What the HAL suite is made of, without a driver: its models are right, its mutations wrong, and
-// its memory sees what is written beside it.
+// Tests the parts of the HAL suite without a driver: its models are valid, its mutations are
+// invalid, and its memory detects writes beside it.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -44,7 +44,7 @@ TEST(Mutations, AreManyAndAllWrong) {
       });
   EXPECT_TRUE(status.ok());
   EXPECT_GT(names.size(), 100u);
-  // One more and, where there is one, one less for each operand.
+  // For each operand one consumer more and, if it has consumers, one less.
   EXPECT_EQ(ofTheMessage, 7u);
 }
 
@@ -62,7 +62,7 @@ TEST(ModelRows, AreRightFromTheirVersionOn) {
   size_t right = 0;
   for (const ModelRow& row : modelRows()) {
     EXPECT_TRUE(names.insert(fmt::format("{}_{}", row.rule, row.name)).second) << row.name;
-    if (row.edit != nullptr) continue;  // no object can say it
+    if (row.edit != nullptr) continue;  // only a message can contain the error
     for (const HalVersion version :
          {HalVersion::V1_0, HalVersion::V1_1, HalVersion::V1_2, HalVersion::V1_3}) {
       const bool valid = validatedForLevel(row.model(), featureLevelOf(version)).ok();
@@ -81,13 +81,14 @@ TEST(BadRequests, AreBad) {
   ASSERT_TRUE(memory.ok());
   EXPECT_TRUE(hal::validateRequest(addModel(4), memory->request(), true).ok());
   for (const BadRequest& row : badRequests()) {
-    if (row.change == nullptr || row.isOperations) continue;  // not for an object to say
+    if (row.change == nullptr || row.isOperations)
+      continue;  // a Request object cannot contain the error
     const hal::Request bad = row.spoilt(memory->request());
     bool isToken = false;
     for (const hal::RequestPool& pool : bad.pools) {
       isToken = isToken || std::holds_alternative<uint32_t>(pool);
     }
-    if (isToken) continue;  // the buffers know
+    if (isToken) continue;  // only the owner of the buffers can check tokens
     EXPECT_FALSE(hal::validateRequest(addModel(4), bad, true).ok()) << row.name;
     ++checked;
   }

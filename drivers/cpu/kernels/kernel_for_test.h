@@ -1,5 +1,6 @@
 // Runs a kernel of the driver and the reference kernel on the same operands, and compares.
-// Thread safety: none needed. Ownership: operands own their bytes.
+// Thread safety: none needed.
+// Ownership: operands own their bytes.
 #pragma once
 
 #include <gtest/gtest.h>

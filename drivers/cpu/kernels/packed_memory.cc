@@ -12,8 +12,8 @@ namespace halyard::cpudriver {
 namespace {
 
 constexpr size_t kMostExpected = SIZE_MAX / 4;
-// Half of a huge page is worth one: it is about the size of the second-level cache. With pages of 4
-// KiB it is chance which places of this cache they compete for.
+// The least block that gets huge pages: about as large as the second-level cache. Pages of 4 KiB
+// have random physical addresses, so several of them may compete for the same places of this cache.
 constexpr size_t kLeastBlock = kHugePage / 2;
 
 size_t roundUp(size_t bytes, size_t unit) { return (bytes + unit - 1) / unit * unit; }
@@ -37,7 +37,8 @@ PackedMemory::Bytes PackedMemory::allocate(size_t bytes) {
     if (huge < kLeastBlock) return allocateFromHeap(whole);
     expected_ = 0;
     used_ = 0;
-    // Panels are filled up, so that it will be more; of the last huge page little might be used.
+    // Panels are padded, so kernels pack more than expected. The additional quarter gets small
+    // pages, because little of a last huge page might be used.
     blockBytes_ = std::max(huge + huge / 4, kHugePage);
     block_ = mapPages(blockBytes_, std::max(huge, kHugePage));
     if (block_ == nullptr) {

@@ -1,6 +1,6 @@
 // PackedMemory: memory for what the kernels of one model pack, side by side in huge pages.
-// Thread safety: as Packing. Ownership: pieces share the block that they lie in, which goes with
-// the last of them.
+// Thread safety: as Packing.
+// Ownership: pieces share the block that they lie in, which goes with the last of them.
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,6 @@
 // A model of several layers for tests, with its sizes known or left to executions.
-// Thread safety: none needed. Ownership: models own their constants.
+// Thread safety: none needed.
+// Ownership: models own their constants.
 #pragma once
 
 #include <bit>

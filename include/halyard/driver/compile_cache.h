@@ -117,11 +117,6 @@ class HALYARD_EXPORT CompileCache {
   // The same, for content that the driver uses in place: it has been copied once, from the files.
   Result<Loaded> loadInPlace(const CacheFiles& files, uint32_t clientUid);
 
-  // The approximate time that a start from files with `bytes` bytes of content takes the driver
-  // and, for the key, the runtime. It follows from the speed of digests on this machine at the
-  // first call. A compilation that takes little longer is not worth saving.
-  static std::chrono::nanoseconds expectedLoad(uint64_t bytes);
-
   // Makes load() fail until the next save(). OK without an earlier save. OP_FAILED when the store
   // cannot be written.
   Status forget(const Token& token, uint32_t clientUid);

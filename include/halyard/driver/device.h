@@ -129,10 +129,11 @@ class HALYARD_EXPORT Device {
   // The device may keep the model, which never changes.
   virtual Result<std::shared_ptr<PreparedModel>> prepareModel(const ValidModel& model,
                                                               const PrepareOptions& options) = 0;
-  // What an earlier prepareModel saved in files that are known by the same token. OP_FAILED, with
-  // the reason, for whatever is not exactly that: incomplete, changed, of another build, driver or
-  // user. `model` is what the caller believes was saved; it is absent in a driver's process, where
-  // only the files arrive. Of `options` the deadline and the user count; `cache` is not null.
+  // Loads the compilation that an earlier prepareModel saved in files under the same token.
+  // OP_FAILED, with the reason, for all other files: incomplete, changed, of another build, driver
+  // or user. `model` is the model that the caller expects in the files. It is absent in a driver's
+  // process, where only the files arrive. The device reads the deadline and the user of `options`;
+  // `cache` is not null.
   virtual Result<CachedModel> prepareModelFromCache(const std::optional<ValidModel>& model,
                                                     const PrepareOptions& options);
   // A buffer for the given roles, which name inputs and outputs of `preparedModels` (of this very

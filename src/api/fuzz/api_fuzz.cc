@@ -1,10 +1,11 @@
-// Fuzzer of the C API as a sequence of calls.
+// Fuzzer of the C API. An input is a sequence of calls.
 #include <cstdlib>
 
 #include "api/fuzz/api_fuzz_input.h"
 
 extern "C" int LLVMFuzzerInitialize(int*, char***) {
-  // The runtime's own device alone: what a driver's process does no sanitizer sees.
+  // Only the CPU device of the runtime is used, because sanitizers do not see the process of a
+  // driver.
   return ::setenv("HALYARD_DRIVER_FILES", "", 1);
 }
 

@@ -1,5 +1,5 @@
-// Runs one input of the fuzzer of the C API: its bytes choose a sequence of calls.
-// Thread safety: one thread at a time. Ownership: frees all objects that the sequence has made.
+// Runs one input of the fuzzer of the C API. The bytes of the input choose a sequence of calls.
+// Thread safety: one thread at a time. Ownership: frees all objects of the sequence.
 #pragma once
 
 #include <cstdint>
@@ -8,15 +8,18 @@
 namespace halyard::api::fuzz {
 
 struct Summary {
-  int executed = 0;  // runs that have ended well
+  int executed = 0;  // successful runs
 };
 
-// Each call begins with a byte that chooses it (calls.h); then come its arguments, objects by their
-// number among those of their kind. An application keeps to some rules that the API cannot check:
-// objects live as long as the API says, buffers are as long as the application says, memory that an
-// execution writes is not used otherwise meanwhile. All else is up to the bytes. Models whose
-// executions might take long are compiled, and not run.
-// Ends the process when the API breaks a promise: a code that is none, an error without a text,
+// Each call begins with two bytes that choose it (calls.h). Its arguments follow. An object is
+// given by its number among the objects of its kind.
+//
+// The sequence follows the rules that the API cannot check. Objects exist as long as the API
+// requires. Buffers have the length that the caller states. No other call uses memory that an
+// execution writes. The bytes choose everything else. Models whose executions may take long are
+// compiled but not run.
+//
+// Ends the process when the API breaks a rule: an unknown code, an error without a text, or a
 // success without a result.
 Summary runApiFuzzInput(std::span<const uint8_t> bytes);
 

@@ -1,5 +1,6 @@
-// The calls of which the API fuzzer makes its sequences, each with arguments out of a ByteSource.
-// Thread safety: none. Ownership: what they make goes to the table.
+// The calls from which the API fuzzer makes its sequences. A ByteSource gives the arguments of a
+// call.
+// Thread safety: one thread at a time. Ownership: the table owns the objects that the calls make.
 #pragma once
 
 #include <span>
@@ -10,16 +11,16 @@ namespace halyard::api::fuzz {
 
 using Call = void (*)(ObjectTable&, ByteSource&);
 
-// The groups' order and that of calls in them is part of the meaning of a corpus: new ones go to
-// the end of a group, and the first byte of a call is its group, the second its number.
+// The first byte of a call is its group, the second is its number in the group. The meaning of a
+// corpus depends on both orders. So new calls are added at the end of a group.
 std::span<const Call> modelCalls();
 std::span<const Call> compilationCalls();
 std::span<const Call> executionCalls();
 std::span<const Call> memoryCalls();
 
-// An operand's description, often a legal one; the dimensions are kept in the table.
+// The description of an operand, often a legal one. The table keeps the dimensions.
 ANeuralNetworksOperandType chooseOperandType(ObjectTable& table, ByteSource& bytes);
-// The size of a value; 0 where the shape leaves it open, and at most 1 MiB.
+// The size of a value in bytes, at most 1 MiB. 0 if the shape does not determine it.
 size_t valueSize(int32_t type, std::span<const uint32_t> dims);
 
 }  // namespace halyard::api::fuzz

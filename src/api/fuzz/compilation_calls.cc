@@ -1,4 +1,4 @@
-// Compilations and bursts.
+// Calls for compilations and bursts.
 #include "api/fuzz/calls.h"
 
 namespace halyard::api::fuzz {
@@ -8,7 +8,7 @@ ANeuralNetworksCompilation* handleOf(const CompilationObject* compilation) {
   return compilation == nullptr ? nullptr : compilation->handle;
 }
 
-// The runtime's own: nothing that is fuzzed here leaves the process.
+// The CPU device of the runtime, so that the fuzzed code stays in this process.
 const ANeuralNetworksDevice* cpuDevice() {
   uint32_t count = 0;
   ANeuralNetworksDevice* device = nullptr;
@@ -53,7 +53,7 @@ void setWishes(ObjectTable& table, ByteSource& bytes) {
       return;
     default: {
       const uint8_t* const token = table.buffer(ANEURALNETWORKS_BYTE_SIZE_OF_CACHE_TOKEN, bytes);
-      // What is no folder makes a compilation without a cache.
+      // An invalid folder gives a compilation without a cache.
       check(ANeuralNetworksCompilation_setCaching(handle, bytes.oneIn(5) ? nullptr : "/dev/null",
                                                   bytes.oneIn(5) ? nullptr : token));
     }

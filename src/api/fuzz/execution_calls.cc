@@ -1,4 +1,4 @@
-// Executions and their events.
+// Calls for executions and their events.
 #include <unistd.h>
 
 #include <algorithm>
@@ -23,14 +23,15 @@ void create(ObjectTable& table, ByteSource& bytes) {
       ANeuralNetworksExecution_create(compilation ? compilation->handle : nullptr, &made->handle);
   if (!check(code)) return;
   if (made->handle == nullptr) fail("success without an execution");
-  // Endless loops are models, too.
+  // A model may contain an endless loop.
   if (!check(ANeuralNetworksExecution_setLoopTimeout(made->handle, kLoopNanoseconds))) {
     fail("no loop timeout");
   }
   table.executions.push_back(std::move(made));
 }
 
-// An operand of the execution's model; no such one: the type is TENSOR_FLOAT32, [1].
+// An operand of the execution's model. If it does not exist, the type is TENSOR_FLOAT32 with shape
+// [1].
 struct Argument {
   int32_t type = ANEURALNETWORKS_TENSOR_FLOAT32;
   std::vector<uint32_t> dims = {1};
@@ -44,14 +45,14 @@ Argument argumentOf(const ExecutionObject* execution, bool input, uint32_t index
   return {model.types[list[index]], model.shapes[list[index]]};
 }
 
-// Puts sizes where the model has left them open.
+// Sets the sizes that the model leaves open.
 void close(Argument& argument, ByteSource& bytes) {
   for (uint32_t& dim : argument.dims) {
     if (dim == 0) dim = bytes.below(8);
   }
 }
 
-// No counts in it that make an execution long.
+// Reduces counts in the value that would make an execution long.
 void limitCounts(int32_t type, uint8_t* value, size_t size) {
   if (type != ANEURALNETWORKS_INT32 && type != ANEURALNETWORKS_TENSOR_INT32 &&
       type != ANEURALNETWORKS_UINT32) {
@@ -205,14 +206,14 @@ void waitForEvent(ObjectTable& table, ByteSource& bytes) {
   }
 }
 
-// A fence that is signalled already, with success or not; or what is none.
+// A fence that is already signalled or in its error state, or an invalid descriptor.
 void createEvent(ObjectTable& table, ByteSource& bytes) {
   int ends[2] = {-1, -1};
   if (::pipe(ends) != 0) return;
   if (bytes.oneIn(2)) {
     if (::write(ends[1], "", 1) != 1) fail("no pipe");
   }
-  ::close(ends[1]);  // a reader is woken by that, too
+  ::close(ends[1]);  // this also wakes a reader
   ANeuralNetworksEvent* event = nullptr;
   const int fd = bytes.oneIn(8) ? -static_cast<int>(bytes.byte()) : ends[0];
   if (check(ANeuralNetworksEvent_createFromSyncFenceFd(fd, &event))) {

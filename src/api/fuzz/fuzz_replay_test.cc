@@ -1,6 +1,7 @@
-// Replays the API fuzzer's corpus and inputs that once found a fault, runs random inputs, the same
-// each time, and sees to it that the fuzzer's language can say what applications do: a model of
-// each operation is built, compiled and run. HALYARD_WRITE_CORPUS=FOLDER writes these as a corpus.
+// Replays the corpus of the API fuzzer and the inputs that have found a fault. Runs random inputs,
+// the same in each run. It also checks that inputs of the fuzzer can express real applications: it
+// builds, compiles and runs a model of each operation. HALYARD_WRITE_CORPUS=FOLDER writes these
+// inputs as a corpus.
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -49,7 +50,7 @@ TEST(ApiFuzz, RunsEveryOperation) {
     const ops::OperationDefinition* const definition = ops::definitionOf(type);
     const std::string name = operationTypeName(type);
     const auto variants = ops::testing::variantsOf(definition->signature);
-    // The fuzzer's buffers are small: not each case has room in them.
+    // The buffers of the fuzzer are too small for some cases.
     constexpr size_t kSeeds = 5;
     for (size_t i = 0; i < variants.size() * kSeeds && !ran.contains(name); ++i) {
       const ops::testing::LegalCase legal =
@@ -60,7 +61,7 @@ TEST(ApiFuzz, RunsEveryOperation) {
       for (const uint32_t index : model.main.inputIndexes) {
         inputs.push_back(legal.inputs[index].bytes);
       }
-      const auto way = static_cast<uint8_t>(ran.size() % 2);  // compute, startCompute
+      const auto way = static_cast<uint8_t>(ran.size() % 2);  // 0: compute, 1: startCompute
       const auto sequence = sequenceOf(model, inputs, way);
       if (!sequence) continue;
       SCOPED_TRACE(legal.text());
@@ -75,7 +76,7 @@ TEST(ApiFuzz, RunsEveryOperation) {
   }
 }
 
-// With dependencies, which needs outputs of known size: out = in.
+// Runs with dependencies, which need outputs of known size: out = in.
 TEST(ApiFuzz, RunsWithDependencies) {
   Model model;
   for (const Lifetime lifetime : {Lifetime::SUBGRAPH_INPUT, Lifetime::SUBGRAPH_OUTPUT}) {

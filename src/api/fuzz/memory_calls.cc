@@ -1,4 +1,4 @@
-// Memories and their descriptors.
+// Calls for memories and their descriptors.
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -44,7 +44,7 @@ void createFromDescriptor(ObjectTable& table, ByteSource& bytes) {
 }
 
 void copy(ObjectTable& table, ByteSource& bytes) {
-  // Neither may be in use.
+  // An execution must not use the memories during the copy.
   for (const auto& execution : table.executions) {
     for (ANeuralNetworksEvent* const event : execution->events) ANeuralNetworksEvent_wait(event);
   }

@@ -1,4 +1,4 @@
-// Devices and models.
+// Calls for devices and models.
 #include <algorithm>
 #include <array>
 #include <cstring>
@@ -8,13 +8,13 @@
 namespace halyard::api::fuzz {
 namespace {
 
-// An execution of a model with at most so many operations, elements and counts in constants ends
-// soon and in little memory, whatever the operations are.
+// The limits of a small model: operations, elements, and counts in constants. An execution of a
+// small model takes little time and memory, for all operations.
 constexpr uint32_t kSmallOperations = 6;
 constexpr uint64_t kSmallElements = 4096;
 constexpr uint32_t kSmallCount = 48;
 
-// Whether a value, if it is one of sizes or counts, is one of small ones.
+// Whether all values are small, if the type is one for sizes or counts.
 bool smallCounts(int32_t type, const uint8_t* value, size_t size) {
   if (type != ANEURALNETWORKS_INT32 && type != ANEURALNETWORKS_TENSOR_INT32 &&
       type != ANEURALNETWORKS_UINT32) {
@@ -82,7 +82,7 @@ void setOperandValueFromMemory(ObjectTable& table, ByteSource& bytes) {
   const int code = ANeuralNetworksModel_setOperandValueFromMemory(
       model ? model->handle : nullptr, static_cast<int32_t>(index),
       memory ? memory->handle : nullptr, offset, size);
-  // Nobody knows what will be in it when it is run.
+  // The contents of the memory at the time of a run are not known.
   if (check(code)) model->small = false;
 }
 

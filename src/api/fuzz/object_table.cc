@@ -14,7 +14,7 @@ void erase(std::vector<std::unique_ptr<T>>& list, const T* object) {
   std::erase_if(list, [&](const auto& each) { return each.get() == object; });
 }
 
-// The first of a list that satisfies; null: none.
+// The first element of a list for which `satisfies` is true, or null.
 template <typename T, typename Predicate>
 const T* firstOf(const std::vector<std::unique_ptr<T>>& list, Predicate satisfies) {
   for (const auto& each : list) {
@@ -80,7 +80,7 @@ void ObjectTable::drop(const CompilationObject* compilation) {
   const auto ofIt = [&](const auto& each) { return each.compilation == compilation; };
   while (const auto* const execution = firstOf(executions, ofIt)) drop(execution);
   while (const auto* const burst = firstOf(bursts, ofIt)) drop(burst);
-  // Any of them may have a role of it.
+  // Each descriptor may have a role of the compilation.
   for (ANeuralNetworksMemoryDesc* const desc : descriptors) ANeuralNetworksMemoryDesc_free(desc);
   descriptors.clear();
   ANeuralNetworksCompilation_free(compilation->handle);

@@ -13,8 +13,8 @@ enum : uint8_t { kRelax = 8, kFinishModel };
 enum : uint8_t { kCreateCompilation, kFinishCompilation = 2 };
 enum : uint8_t { kCreateExecution, kSetArgument, kRun = 3, kAskResult, kWait };
 
-constexpr uint8_t kObject = 0;  // the first of its kind
-constexpr uint8_t kYes = 0;     // to ByteSource::oneIn
+constexpr uint8_t kObject = 0;  // the first object of its kind
+constexpr uint8_t kYes = 0;     // for ByteSource::oneIn
 constexpr uint8_t kNo = 1;
 
 class Writer {
@@ -23,7 +23,7 @@ class Writer {
   void put(std::span<const uint8_t> bytes) {
     bytes_.insert(bytes_.end(), bytes.begin(), bytes.end());
   }
-  // As ByteSource::number32 reads it.
+  // In the form that ByteSource::number32 reads.
   void number(uint32_t value) {
     put({0xff});
     word(value);
@@ -63,7 +63,7 @@ void putOperand(Writer& to, const Operand& operand) {
   to.put({kNo});  // not null
 }
 
-// False for scales that are not of the language.
+// False for scales that the input format cannot express.
 bool putScales(Writer& to, uint8_t index, const SymmPerChannelQuantParams& params) {
   if (params.scales.size() > 5) return false;
   to.put({kModel, kPerChannel, kObject, index, static_cast<uint8_t>(params.scales.size())});
@@ -105,7 +105,7 @@ void putExecution(Writer& to, const Subgraph& graph, std::span<const std::vector
     }
     to.put({kNo});
     if (!input && !knownByteSize(operand.type, operand.dimensions)) {
-      to.put({kYes});  // as much as there can be
+      to.put({kYes});  // as large as possible
       to.word(1999);
     } else {
       to.put({kNo});
@@ -149,7 +149,7 @@ std::optional<std::vector<uint8_t>> sequenceOf(const Model& model,
   }
   for (const Operation& operation : graph.operations) {
     if (operation.inputs.size() > 63 || operation.outputs.size() > 7) return std::nullopt;
-    // A byte for the API's operations, or after all else four.
+    // One byte for an operation of the API. Otherwise 0xff, and four bytes after the operands.
     const bool isBase = isBaseOperation(operation.type);
     to.put({kModel, kAddOperation, kObject,
             isBase ? static_cast<uint8_t>(operation.type) : uint8_t{0xff}});

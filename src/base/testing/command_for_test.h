@@ -34,7 +34,7 @@ class CommandTest : public ::testing::Test {
   CommandOutcome halyard(const std::string& arguments, const std::string& environment = "") const {
     const std::string out = folder_ + "/.stdout";
     const std::string err = folder_ + "/.stderr";
-    // What is cached belongs to the test, not to whoever runs it.
+    // The test has a cache of its own, apart from the user's.
     const std::string line = "XDG_CACHE_HOME='" + std::filesystem::absolute(folder_).string() +
                              "/cache' " + environment + " '" HALYARD_COMMAND "' " + arguments +
                              " >'" + out + "' 2>'" + err + "' </dev/null";

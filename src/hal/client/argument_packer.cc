@@ -17,8 +17,8 @@ struct Area {
   Mapping mapping;
 };
 
-// Gives every pointer argument a place in pool `poolIndex`; returns the size that the pool needs.
-// Places start behind the first 64 bytes: offset 0 with length 0 would mean the whole pool.
+// Gives each pointer argument a place in pool `poolIndex`. Returns the size that the pool needs.
+// Places start behind the first 64 bytes, because offset 0 with length 0 means the whole pool.
 Result<size_t> place(std::vector<RequestArgument>& arguments, uint32_t poolIndex) {
   uint64_t end = 0;
   for (RequestArgument& argument : arguments) {
@@ -37,7 +37,7 @@ Result<size_t> place(std::vector<RequestArgument>& arguments, uint32_t poolIndex
 Status grow(Area& area, size_t size, const char* name) {
   if (area.mapping.size() >= size) return okStatus();
   area = {};
-  // Rounded up, so that slightly larger requests do not need a new pool each.
+  // The size is rounded up, so that a slightly larger request does not need a new pool.
   HALYARD_ASSIGN_OR_RETURN(area.memory, SharedMemory::create(std::bit_ceil(size), name));
   HALYARD_ASSIGN_OR_RETURN(area.mapping, area.memory->map());
   return okStatus();
@@ -107,7 +107,8 @@ Result<ArgumentPacker::PackedRequest> ArgumentPacker::pack(const Request& reques
   PackedRequest packed(*this, borrow());
   Work& work = *packed.work_;
   Request& to = work.request;
-  // Assignment keeps the memory of the tables, which are mostly those of the last request.
+  // The assignment reuses the memory of the tables. Their sizes mostly equal those of the last
+  // request.
   to = request;
   const auto inputPool = static_cast<uint32_t>(to.pools.size());
   HALYARD_ASSIGN_OR_RETURN(const size_t inputSize, place(to.inputs, inputPool));
@@ -143,7 +144,7 @@ std::unique_ptr<ArgumentPacker::Work> ArgumentPacker::borrow() {
 }
 
 void ArgumentPacker::giveBack(std::unique_ptr<Work> work) {
-  // Nothing of the caller's is kept.
+  // A free Work keeps no pools and no pointers of the caller.
   work->request.pools.clear();
   work->pointerOutputs.clear();
   const std::lock_guard lock(mutex_);

@@ -1,7 +1,7 @@
-// ArgumentPacker: brings the arguments that a request has as pointers into shared memory, which a
-// driver in another process can use, and its results back.
-// Thread safety: pack may be called from several threads; a PackedRequest is used by one.
-// Ownership: keeps its pools, and the memory of its tables, for later requests; a PackedRequest
+// ArgumentPacker: copies a request's pointer arguments into shared memory, which a driver in
+// another process can use, and copies its results back.
+// Thread safety: pack may be called from several threads. One thread uses a PackedRequest.
+// Ownership: keeps its pools, and the memory of its tables, for later requests. A PackedRequest
 // borrows one set of them.
 #pragma once
 
@@ -25,15 +25,16 @@ class ArgumentPacker {
     PackedRequest(const PackedRequest&) = delete;
     ~PackedRequest();
 
-    // All arguments are in pools, or omitted.
+    // The packed request. All arguments are in pools, or omitted.
     const Request& request() const;
-    // Before the request is computed again: copies the inputs in again. `request` is the one that
-    // was packed.
+    // Copies the inputs in again, before the request is computed again. `request` is the request
+    // that was packed.
     void repeat(const Request& request) const;
-    // After an execution: copies what a successful one has written to where the caller wants it.
+    // Copies the results of a successful execution to the caller's buffers. Does nothing after an
+    // error.
     void unpack(const Model& model, const ExecutionResult& result) const;
-    // The driver may still use the pools: they are not used for other requests. Its own references
-    // keep them as long as it needs them.
+    // Drops the pools, so that no other request uses them. The driver may still use them, and its
+    // own references keep them for that time.
     void abandon();
     bool isAbandoned() const { return abandoned_; }
 
@@ -41,7 +42,7 @@ class ArgumentPacker {
     friend class ArgumentPacker;
     PackedRequest(ArgumentPacker& packer, std::unique_ptr<Work> work);
 
-    ArgumentPacker& packer_;  // to give work_ back to
+    ArgumentPacker& packer_;  // gets work_ back
     std::unique_ptr<Work> work_;
     bool abandoned_ = false;
   };
@@ -51,8 +52,8 @@ class ArgumentPacker {
   ArgumentPacker(const ArgumentPacker&) = delete;
   ArgumentPacker& operator=(const ArgumentPacker&) = delete;
 
-  // Copies the inputs in. BAD_DATA when all together are 4 GiB or more, OUT_OF_MEMORY.
-  // The packer must outlive the result.
+  // Copies the inputs into a pool. BAD_DATA when the inputs together, or the outputs together, need
+  // 4 GiB or more. OUT_OF_MEMORY when no pool can be made. The packer must outlive the result.
   Result<PackedRequest> pack(const Request& request);
 
  private:

@@ -14,7 +14,7 @@ using testing::addModel;
 using testing::pointerRequest;
 
 float* floatsOf(const Request& request, const RequestArgument& argument) {
-  // The mapping is dropped; the packer's own stays.
+  // The packer keeps its own mapping after this one is dropped.
   static thread_local std::vector<Mapping> mappings;
   const auto& memory = std::get<SharedMemoryPtr>(request.pools[argument.location.poolIndex]);
   mappings.push_back(memory->map().value());
@@ -80,9 +80,9 @@ TEST(ArgumentPackerTest, CopiesNoMoreThanWasWritten) {
   ExecutionResult result;
   result.outputShapes = {{{1}, true}};
   packed->unpack(model, result);
-  EXPECT_EQ(out[0], 0);  // the fresh pool's
+  EXPECT_EQ(out[0], 0);  // the value in the fresh pool
   EXPECT_EQ(out[1], -1);
-  result.outputShapes = {{{0xffffffff}, true}};  // a driver's lie
+  result.outputShapes = {{{0xffffffff}, true}};  // a false report of a driver
   packed->unpack(model, result);
   EXPECT_EQ(out[2], 0);
 }

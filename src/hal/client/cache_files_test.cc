@@ -1,5 +1,5 @@
-// Compilation caches as a caller in this process has them: which drivers are used, what is saved at
-// any time, what counts.
+// Tests of compilation caches for a caller in this process: the drivers that it uses, the times of
+// saving, and the order of checks.
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/mman.h>
@@ -141,7 +141,7 @@ TEST(CacheFilesTest, ModelsFromTheCacheCountAsModels) {
   EXPECT_TRUE(session.prepareModelFromCache(std::nullopt, with(copyOf(files))).ok());
 }
 
-// The order of decisions in saveToCache.
+// Checks which error saveToCache reports first.
 void expectSaves(PreparedModel& prepared, const std::string& traceName) {
   SCOPED_TRACE(traceName);
   Token token{};
@@ -201,7 +201,7 @@ TEST(SaveToCacheTest, OfADriverThatDoesNot) {
   }
 }
 
-// The early form, with the same driver: saved at any time after the compilation.
+// The early form saves at any time after the compilation.
 TEST(CacheFilesTest, EarlyForm) {
   const auto device = std::make_shared<TestDevice>();
   device->mutableInfo().modelCacheFiles = 2;

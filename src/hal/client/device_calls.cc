@@ -32,7 +32,7 @@ Answer<Capabilities> askCapabilities(Side& side, HalVersion version) {
 
 namespace {
 
-// For a call with the model.
+// The size hint for a call with the model.
 capnp::MessageSize sizeOf(const Outgoing& outgoing) {
   constexpr uint64_t kOthers = 64;  // options and the call itself
   const uint64_t words = estimateWords(outgoing.model, outgoing.constants) + kOthers;
@@ -40,7 +40,7 @@ capnp::MessageSize sizeOf(const Outgoing& outgoing) {
   return {std::min(words, kMaxMessageWords), static_cast<uint32_t>(capabilities)};
 }
 
-// Puts the model into a call. BAD_DATA when it makes the message too large.
+// Puts the model into a call. BAD_DATA when the message gets too large.
 template <typename Call>
 Status putModel(Call& call, const Outgoing& outgoing) {
   encodeModel(outgoing.model, outgoing.constants, call.initModel());
@@ -98,7 +98,7 @@ Answer<Supported> askSupported(Side& side, HalVersion version, const Outgoing& o
 
 namespace {
 
-// The key of a model whose preparation the driver has begun.
+// Waits for a preparation that the driver has begun, and returns the model's key.
 Answer<uint64_t> keyOf(Side& side, kj::Promise<PreparedAnswer> promise) {
   return side.orDisconnected(promise.then([&side](PreparedAnswer prepared) -> Result<uint64_t> {
     HALYARD_RETURN_IF_ERROR(prepared.status);
@@ -108,7 +108,7 @@ Answer<uint64_t> keyOf(Side& side, kj::Promise<PreparedAnswer> promise) {
   }));
 }
 
-// Sends a call that tells a prepared model to a callback; the result is the model's key.
+// Sends a call whose prepared model arrives at a callback. The result is the model's key.
 template <typename Call>
 Answer<uint64_t> sendForModel(Side& side, Call call) {
   auto answer = kj::newPromiseAndFulfiller<PreparedAnswer>();
@@ -129,7 +129,7 @@ Answer<uint64_t> sendPrepare(Side& side, Call call, const Outgoing& outgoing) {
   return sendForModel(side, kj::mv(call));
 }
 
-// What version 1.3 has of the options beside cache files.
+// The options of version 1.3, except cache files.
 template <typename Call>
 void putOptions(const PrepareOptions& options, Call& call) {
   call.setPreference(static_cast<wire::ExecutionPreference>(options.preference));

@@ -1,6 +1,6 @@
-// The calls of a driver's device: how each is made of its arguments, and its answer read.
-// Thread safety: what takes a Side belongs to the loop thread, the rest to any.
-// Ownership: a call's arguments outlive the function only; the message has copies.
+// The calls of a driver's device: each function encodes the arguments and decodes the answer.
+// Thread safety: functions with a Side run on the loop thread. The others run on any thread.
+// Ownership: a function needs its arguments only until it returns, because the message has copies.
 #pragma once
 
 #include <memory>
@@ -20,13 +20,14 @@ using Side = DriverConnection::Side;
 template <typename T>
 using Answer = kj::Promise<Result<T>>;
 
-// Sends a call of `side`'s device and reads its answer's status; `read` makes the value of a good
-// one. `method`, unless it is null, is said with an error.
+// Sends a call of a device and reads the status of the answer. If it is OK, `read` makes the value
+// from the answer. `method` is put before an error, unless it is null.
 template <typename T, typename Call, typename Read>
 Answer<T> ask(Call call, Read read, const char* method = nullptr) {
   return call.send().then([read = kj::mv(read), method](auto&& response) mutable -> Result<T> {
-    // The driver is told that the call is over when the response goes: when whoever waits for the
-    // answer has it, as this thread may lose the processor to the driver then.
+    // The driver learns that the call is over when the response is destroyed. That happens after
+    // the waiting thread has the answer. Otherwise the driver might take the processor from this
+    // thread first.
     const auto after = [&response] {
       kj::evalLast([kept = kj::mv(response)] {}).detach([](kj::Exception&&) {});
     };
@@ -41,7 +42,7 @@ Answer<T> ask(Call call, Read read, const char* method = nullptr) {
   });
 }
 
-// For a method that drivers of an older schema do not have.
+// Returns `value` when the driver has an older schema without the method.
 template <typename T>
 Answer<T> orElse(Answer<T> answer, T value) {
   return answer.catch_([value = std::move(value)](kj::Exception&& exception) mutable -> Answer<T> {
@@ -55,13 +56,13 @@ typename Interface::Client deviceOf(Side& side) {
   return KJ_ASSERT_NONNULL(side.device).template castAs<Interface>();
 }
 
-// A model as it goes to the driver. `constants`: null, or the pool for its operandValues.
+// A model for one message. `constants`: null, or the pool for its operandValues.
 struct Outgoing {
   const Model& model;
   const SharedMemoryPtr& constants;
 };
 
-// A model on its way to a driver, with what must be shared for it.
+// A model for a driver, with the shared memory that its message needs.
 struct Packed {
   std::shared_ptr<const Model> model;
   SharedMemoryPtr constants;  // null, or the pool for the model's operandValues
@@ -69,7 +70,8 @@ struct Packed {
   Outgoing outgoing() const { return {*model, constants}; }
 };
 
-// What every call with a compliant model does first, in the caller's thread.
+// Prepares a compliant model for a call, on the caller's thread: converts it to `version` and
+// shares its large constants. Returns an error when the pools are too many for a message.
 Result<Packed> pack(const ValidModel& model, HalVersion version);
 
 using Supported = std::vector<bool>;
@@ -77,7 +79,7 @@ using Supported = std::vector<bool>;
 Answer<Capabilities> askCapabilities(Side& side, HalVersion version);
 Answer<Supported> askSupported(Side& side, HalVersion version, const Outgoing& outgoing);
 
-// These give the prepared model's key among the side's.
+// The result is the prepared model's key in side.preparedModels.
 Answer<uint64_t> prepare(Side& side, HalVersion version, const Outgoing& outgoing,
                          const PrepareOptions& options);
 Answer<uint64_t> prepareFromCache(Side& side, HalVersion version, const PrepareOptions& options);
@@ -86,18 +88,19 @@ Answer<uint64_t> prepareFromCache(Side& side, HalVersion version, const PrepareO
 struct JointAnswer {
   bool isImplemented = false;  // the driver has the method
   Supported supported;
-  // The number of the preparation among the side's. It has begun if all operations are supported.
+  // The key in side.preparations. Set if all operations are supported; then the preparation has
+  // begun.
   std::optional<uint64_t> preparation;
 };
 Answer<JointAnswer> prepareSupported(Side& side, const Outgoing& outgoing,
                                      const PrepareOptions& options);
-// Waits for the preparation, once. The result is the prepared model's key.
+// Waits for the preparation. May be called once for each. The result is the prepared model's key.
 Answer<uint64_t> preparedBy(Side& side, uint64_t preparation);
 
-// Whether the files still fit into a message beside the model's pools.
+// Whether the files fit into one message with the model's pools.
 bool fitsInMessage(const CacheFiles* files, const Model& model);
 
-// Names such as prepareModel_1_3, as in the HAL.
+// The name of a method as in the HAL, such as prepareModel_1_3.
 std::string methodName(const char* name, HalVersion version);
 
 }  // namespace halyard::hal::calls

@@ -13,22 +13,23 @@
 namespace halyard::hal {
 namespace {
 
-// How long a driver may take to end once it has lost, or closed, its connection.
+// The time in which a driver must end after it has lost, or closed, its connection.
 constexpr kj::Duration kExitGrace = 2 * kj::SECONDS;
-// How long after a deadline the driver's own answer to it is waited for.
+// The time after a deadline for the driver's own answer to arrive.
 constexpr std::chrono::milliseconds kAnswerGrace{4};
-// If this process was stopped itself, the answer lies there unread when the time is over.
+// If this process itself was stopped, the answer may be unread at the limit. The loop then has this
+// time to read it.
 constexpr std::chrono::milliseconds kReading{100};
-// How long after a limit its waiter leaves it to the loop to find it passed.
+// The time after a limit in which the loop should report it. After that, the waiting thread does.
 constexpr std::chrono::milliseconds kLoopGrace{50};
-// How long the end of a connection waits for the loop.
+// The longest time for which the end of a connection waits for the loop.
 constexpr std::chrono::milliseconds kEndLimit{2'000};
-// How often a waiter looks whether the loop works.
+// The time between two checks by a waiting thread of whether the loop works.
 constexpr std::chrono::milliseconds kBetweenLooks{1'000};
 
 struct Socket {
   UniqueFd fd;
-  std::shared_ptr<ChildProcess> child;  // null: the driver runs already
+  std::shared_ptr<ChildProcess> child;  // null: the driver already runs
   pid_t processId = 0;
 };
 
@@ -56,7 +57,8 @@ Result<Socket> connectToDriver(const std::string& path) {
   }
   path.copy(address.sun_path, path.size());
   Socket socket;
-  // Non-blocking: a service that does not accept must not hold up the application.
+  // The socket is non-blocking, so that a service that does not accept cannot block the
+  // application.
   socket.fd.reset(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   if (!socket.fd.valid()) return errnoStatus(ResultCode::OUT_OF_MEMORY, errno, "socket");
   if (::connect(socket.fd.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) !=
@@ -72,7 +74,7 @@ Result<Socket> connectToDriver(const std::string& path) {
   return socket;
 }
 
-// A driver of an earlier schema says nothing.
+// A driver of an earlier schema gives an empty list.
 IsolationReport decodeIsolation(capnp::List<wire::IsolationMeasure>::Reader list) {
   constexpr unsigned kMost = 64;
   IsolationReport report;
@@ -89,7 +91,7 @@ kj::Promise<std::string> endOf(RpcLoop::Context& context, std::shared_ptr<ChildP
   return context.whenEnded(std::move(child));
 }
 
-// Kills the process if it has not ended after the grace; resolves with its end.
+// Kills the process if it has not ended after the grace time. Resolves with the text of its end.
 kj::Promise<std::string> endWithin(DriverConnection::Side& side, kj::Duration grace) {
   auto late = side.context.io.provider->getTimer().afterDelay(grace).then(
       [child = side.child]() -> kj::Promise<std::string> {
@@ -139,7 +141,8 @@ Result<std::shared_ptr<DriverConnection>> DriverConnection::open(std::shared_ptr
   return connection;
 }
 
-// What the handshake leaves to the loop, which may come to it when nobody waits any more.
+// The data of the handshake for the loop thread, which may read it after the waiting thread has
+// given up.
 struct DriverConnection::Start {
   UniqueFd socket;
   std::shared_ptr<ChildProcess> child;
@@ -193,8 +196,7 @@ void DriverConnection::setUp(RpcLoop::Context& context, const std::shared_ptr<St
       context.io.provider->getTimer(), [this] { return isAwaited(); }, answerTimeout_,
       [this] { return KJ_ASSERT_NONNULL(side_->driver).pingRequest().send().ignoreResult(); },
       [this] { declareSilent(); });
-  // When the process ends, so does the connection, even if another process still holds its
-  // socket.
+  // The connection ends with the process, even if another process still holds its socket.
   side_->watchers.add(
       side_->ended.addBranch().then([this](std::string&&) { side_->wire.shutdown(); }));
   side_->watchers.add(
@@ -246,16 +248,17 @@ kj::Promise<Status> DriverConnection::sayHello(Side& side, HalVersion wanted) {
 void DriverConnection::end(DriverConnection* connection) {
   struct Parting {
     Completion<bool> ended;
-    std::atomic<bool> isOneGone = false;  // the loop, or who has waited for it
+    std::atomic<bool> isOneGone = false;  // set first by the loop or by its waiter
   };
   const auto parting = std::make_shared<Parting>();
-  // side_ is read on the loop thread: the set-up may still be in its queue.
+  // side_ is read on the loop thread, because the set-up may still be in the loop's queue.
   connection->loop_->post([connection, parting](RpcLoop::Context& context) {
     connection->endSide(context);
     if (!parting->isOneGone.exchange(true)) {
       parting->ended.set(true);
     } else {
-      // Not here: with the connection the loop may go, which waits for this thread.
+      // Another thread deletes the connection. The connection may own the loop, whose destructor
+      // waits for this thread.
       std::thread([connection] { delete connection; }).detach();
     }
   });
@@ -283,7 +286,7 @@ void DriverConnection::release(uint64_t preparedModel) {
 }
 
 void DriverConnection::later(std::function<void(Side&)> work) {
-  // The destructor's own task comes after this one.
+  // The task that ends the side comes after this one.
   loop_->post([this, work = std::move(work)](RpcLoop::Context&) {
     if (side_ != nullptr) work(*side_);
   });
@@ -310,7 +313,7 @@ kj::Promise<Status> DriverConnection::explain(kj::Exception&& exception, std::st
       return makeStatus(ResultCode::DEAD_OBJECT, "driver '{}' (process {}) {} during {}", name_,
                         processId_, text, what);
     });
-    // A driver that only claims to be disconnected must not hold up its client.
+    // The time limit is for a driver that claims to be disconnected but does not end.
     auto alive = side_->context.io.provider->getTimer()
                      .afterDelay(2 * kExitGrace)
                      .then([what, description]() -> Status {
@@ -378,7 +381,7 @@ void DriverConnection::declareSilent() {
 void DriverConnection::declareHung(std::string_view what) {
   std::string text = fmt::format("has not answered {} within {} ms{}", what,
                                  executionLimit_.count(), killedText());
-  // At once, for the waiting thread goes on to somebody else.
+  // The driver is marked at once, because the waiting thread goes on to another driver.
   markDead(text);
   later([this, text = std::move(text)](Side&) { giveUp(text); });
 }
@@ -406,28 +409,9 @@ bool DriverConnection::isAwaited() const {
 
 DriverConnection::Wait::~Wait() { connection_.waits_.fetch_sub(1); }
 
-std::unique_ptr<DriverConnection::DeathWatch> DriverConnection::whenDead(
-    std::function<void()> wake) {
-  const std::lock_guard lock(mutex_);
-  const uint64_t id = nextDeathWatch_++;
-  if (death_) {
-    wake();
-  } else {
-    deathWatches_.emplace(id, std::move(wake));
-  }
-  return std::unique_ptr<DeathWatch>(new DeathWatch(*this, id));
-}
-
-DriverConnection::DeathWatch::~DeathWatch() {
-  const std::lock_guard lock(connection_.mutex_);
-  connection_.deathWatches_.erase(id_);
-}
-
 void DriverConnection::markDead(std::string text) {
   const std::lock_guard lock(mutex_);
   if (!death_) death_ = std::move(text);
-  // Under the lock: whoever takes its order back must know that it does not run any more.
-  for (const auto& [id, wake] : std::exchange(deathWatches_, {})) wake();
   for (const auto& ring : rings_) {
     if (const auto living = ring.lock()) living->end();
   }

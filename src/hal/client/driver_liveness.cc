@@ -12,7 +12,8 @@ namespace {
 constexpr std::chrono::milliseconds kBetweenQuestions{1'000};
 constexpr std::chrono::milliseconds kDefaultLimit{10'000};
 constexpr std::chrono::minutes kDefaultExecutionLimit{5};
-// If this process was stopped itself, the answer lies there unread when the time is over.
+// If this process itself was stopped, the answer may be unread at the limit. The loop then has this
+// time to read it.
 constexpr kj::Duration kReading = 100 * kj::MILLISECONDS;
 
 }  // namespace
@@ -42,7 +43,7 @@ kj::Promise<void> DriverLiveness::look() {
     return answers().then([this](bool lives) -> kj::Promise<void> {
       if (lives) return look();
       silent_();
-      return kj::READY_NOW;  // and never again
+      return kj::READY_NOW;  // the watch is not started again
     });
   });
 }

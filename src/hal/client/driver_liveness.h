@@ -1,9 +1,10 @@
-// DriverLiveness: finds out that a driver does not answer any more, although it has not ended.
-// Thread safety: loop thread only, but for millisecondsFromEnvironment.
-// Ownership: borrows the timer, which must outlive it; owns the promises it waits with.
+// DriverLiveness: detects a driver that no longer answers although it has not ended.
 //
-// While somebody waits for the driver it is asked once a second whether it is there. Its loop
-// answers that beside any computation: only a process that is stopped or wedged does not.
+// While a thread waits for the driver, the driver gets a question each second. Its loop answers it
+// during any computation. Only a process that is stopped or stuck does not answer.
+//
+// Thread safety: the class belongs to the loop thread. The functions may be called from any thread.
+// Ownership: borrows the timer, which must outlive it. Owns its promises.
 #pragma once
 
 #include <kj/async.h>
@@ -18,13 +19,13 @@ namespace halyard::hal {
 
 class DriverLiveness final : private kj::TaskSet::ErrorHandler {
  public:
-  // `waited`: whether anybody waits. `ask` sends the question; an exception counts as an answer, as
-  // somebody has to be there to refuse. `silent` is called once, when there was no answer for
+  // `waited` returns whether a thread waits. `ask` sends the question. An exception counts as an
+  // answer, because it shows that the driver responds. `silent` is called once, after no answer for
   // `limit`.
   DriverLiveness(kj::Timer& timer, std::function<bool()> waited, std::chrono::milliseconds limit,
                  std::function<kj::Promise<void>()> ask, std::function<void()> silent);
 
-  // To be called when somebody has begun to wait.
+  // Starts the questions if they do not run. The caller has begun to wait.
   void watch();
 
  private:
@@ -41,14 +42,14 @@ class DriverLiveness final : private kj::TaskSet::ErrorHandler {
   kj::TaskSet tasks_{*this};
 };
 
-// A positive number of milliseconds that the user has put into the environment; `otherwise` when
-// there is none, and in a program with elevated privileges.
+// A positive number of milliseconds from the environment variable. `otherwise` without a valid
+// number, and in a program with elevated privileges.
 std::chrono::milliseconds millisecondsFromEnvironment(const char* name,
                                                       std::chrono::milliseconds otherwise);
-// How long a driver may be silent: $HALYARD_DRIVER_ANSWER_TIMEOUT_MS, or 10 s.
+// The longest silence of a driver: $HALYARD_DRIVER_ANSWER_TIMEOUT_MS, or 10 s.
 std::chrono::milliseconds driverAnswerTimeout();
-// How long a driver that is there may take for an execution, or another call that computes, when
-// its caller has set no deadline: $HALYARD_DRIVER_EXECUTION_TIMEOUT_MS, or `ofManifest`, or 5 min.
+// The longest time for an execution, or another call with a computation, without a deadline.
+// $HALYARD_DRIVER_EXECUTION_TIMEOUT_MS, or `ofManifest`, or 5 min.
 std::chrono::milliseconds driverExecutionTimeout(
     std::optional<std::chrono::milliseconds> ofManifest);
 

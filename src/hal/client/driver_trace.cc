@@ -1,4 +1,4 @@
-// A driver's part of a trace, from the client's side.
+// DriverConnection: the client's side of a driver's trace.
 #include "hal/client/driver_connection.h"
 #include "hal/wire/wire_memory.h"
 #include "hal/wire/wire_types.h"
@@ -38,8 +38,8 @@ bool DriverConnection::traceModel(uint64_t preparedModel, uint64_t context) {
     request.setContext(context);
     return request.send().then([](auto&&) -> Result<bool> { return true; });
   };
-  // Without it the driver's operations are of no compilation, and the execution goes on all the
-  // same: an error that counts comes up again there.
+  // An error here is ignored. The driver's operations then belong to no compilation in the trace,
+  // and the execution reports any error that matters.
   (void)call<bool>("traceModel", start, CallLimit::prompt(), CallTrace::none());
   return true;
 }

@@ -1,4 +1,4 @@
-// Traces of a driver in a process of its own, and what a server makes of hostile clients.
+// Tests of traces of a driver in its own process, and of a server against hostile trace requests.
 #include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -65,8 +65,8 @@ class DriverTraceTest : public ::testing::Test {
   }
 };
 
-// Over rings and over calls, in each version: the driver's slices lie within the client's of the
-// same execution, on one clock, and are of the context that the client has given.
+// For each version, over rings and over calls: a driver's slices lie within the client's slices of
+// the same execution. Both use one clock and the client's context.
 TEST_F(DriverTraceTest, SlicesOfAllVersionsLieWithinTheClients) {
   for (const HalVersion version :
        {HalVersion::V1_0, HalVersion::V1_1, HalVersion::V1_2, HalVersion::V1_3}) {
@@ -89,7 +89,7 @@ TEST_F(DriverTraceTest, SlicesOfAllVersionsLieWithinTheClients) {
     EXPECT_TRUE(driver.status.ok()) << driver.status.toString();
     EXPECT_EQ(driver.processId, pid);
     EXPECT_EQ(driver.rejected, 0u);
-    EXPECT_EQ(driver.cut, 0u);  // none reached out of the client's
+    EXPECT_EQ(driver.cut, 0u);  // no slice was outside the client's slices
     EXPECT_EQ(driver.lost, 0u);
     EXPECT_EQ(slices(driver, "prepareModel").size(), 2u);
     for (const trace::ProcessTimeline& process : trace.processes) {
@@ -118,7 +118,7 @@ TEST_F(DriverTraceTest, SlicesOfAllVersionsLieWithinTheClients) {
   }
 }
 
-// The phase is an argument of each call. The trace's own calls are in no trace.
+// Each call has the phase of its work. The trace's own calls are not in the trace.
 TEST_F(DriverTraceTest, CallsHaveThePhaseOfTheirWork) {
   ASSERT_TRUE(TraceCollection::ofProcess().start(1000).ok());
   const auto device = open(HalVersion::V1_3);
@@ -174,7 +174,7 @@ TEST_F(DriverTraceTest, WhatADriverRecordedBeforeItDiedIsThere) {
   EXPECT_EQ(slices(trace.processes[1], "execute").size(), 1u);
 }
 
-// A client that does as it likes.
+// A client that sends invalid trace requests.
 class HostileTraceTest : public ServerTest {
  protected:
   using Driver = wire::IDriver;

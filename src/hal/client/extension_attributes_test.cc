@@ -1,5 +1,5 @@
-// Attributes of vendor extensions: their form, and their way over the wire to a driver that takes
-// them, and past one that is too old. The test device adds its attribute to every sum.
+// Tests of attributes of vendor extensions: their form, and their way over the wire. An older
+// driver does not get them. The test device adds its attribute to each sum.
 #include <cstring>
 #include <thread>
 
@@ -90,7 +90,7 @@ TEST_F(ServerTest, AttributesThatAreWrongAreRefused) {
   EXPECT_EQ(contentsOf(*out), (std::vector<float>{0, 0, 0, 0}));
 }
 
-// The device in its process, which says that it is of `level`.
+// A model of the test device in its own process. `mode` sets the device's feature level.
 std::shared_ptr<PreparedModel> preparedWith(const char* mode, float preparedBias) {
   Manifest manifest;
   manifest.name = "test-driver";
@@ -116,7 +116,7 @@ TEST(RemoteAttributesTest, ReachADriverOfLevel8HoweverItComputes) {
   ExecuteOptions options;
   EXPECT_TRUE(prepared->executeSynchronously(request, options).status.ok());
   EXPECT_EQ(out, 102);
-  // From the ring to a call, and back to the ring.
+  // The first execution uses a call instead of the ring, and the second uses the ring again.
   options.attributes = bias(10);
   EXPECT_TRUE(prepared->executeSynchronously(request, options).status.ok());
   EXPECT_EQ(out, 112);

@@ -1,5 +1,5 @@
-// What a client makes of a driver that keeps to no rule: it gets an error that names the driver, in
-// time, and nothing happens to its process.
+// Tests of a client against a hostile driver. The client gets an error that names the driver, in
+// time, and its process continues.
 #include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -27,7 +27,7 @@ using namespace hal::testing;  // NOLINT: the test driver's vocabulary
 using Configure = HostileDriver::Configure;
 using Execute = HostileDriver::Execute;
 
-// Against hangs only.
+// Limits hangs only.
 constexpr seconds kAtMost{10};
 
 class BurstContext final : public wire::v1_2::IBurstContext::Server {};
@@ -39,7 +39,7 @@ UniqueFd brokenPipe() {
   return UniqueFd(ends[1]);
 }
 
-// Whoever writes to it waits.
+// A write to it blocks.
 UniqueFd fullPipe(UniqueFd* readingEnd) {
   int ends[2];
   EXPECT_EQ(::pipe2(ends, O_CLOEXEC | O_NONBLOCK), 0);
@@ -53,7 +53,7 @@ UniqueFd fullPipe(UniqueFd* readingEnd) {
 
 wire::FileDescriptor::Client asFile(int fd) { return KJ_ASSERT_NONNULL(encodeFile(fd)); }
 
-// The ring that the client offers: the queue of requests, and that of results.
+// The queues of the ring that the client offers: requests, then results.
 kj::Promise<std::vector<DatumQueue>> queuesOf(Configure context) {
   std::vector<wire::Memory::Reader> memories = {context.getParams().getRequestChannel().getMemory(),
                                                 context.getParams().getResultChannel().getMemory()};
@@ -102,7 +102,8 @@ class HostileDriverTest : public ::testing::Test {
   std::shared_ptr<PreparedModel> prepared_;
 };
 
-// Of an earlier schema, or hostile: nothing is written to what it has made.
+// The driver has an earlier schema or is hostile. The client does not write to the driver's
+// doorbell.
 TEST_F(HostileDriverTest, ADoorbellOfTheDriversIsNotUsed) {
   ::signal(SIGPIPE, SIG_DFL);
   UniqueFd readingEnd;
@@ -127,8 +128,8 @@ TEST_F(HostileDriverTest, ADoorbellOfTheDriversIsNotUsed) {
   }
 }
 
-// It says that it watches its client's doorbell, spoils it, and pretends to sleep: the client
-// rings.
+// The driver says that it watches its client's doorbell, damages it, and pretends to sleep. The
+// client then rings.
 TEST_F(HostileDriverTest, WhatItDoesToTheDoorbellDelaysNobody) {
   ::signal(SIGPIPE, SIG_DFL);
   std::vector<ForeignFd> taken;
@@ -168,7 +169,7 @@ TEST_F(HostileDriverTest, WhatItDoesToTheDoorbellDelaysNobody) {
   }
 }
 
-// A send through a socket of another sort could wait for its peer, or for who holds its lock.
+// A send through another kind of socket could block.
 TEST_F(HostileDriverTest, OnlyAMemoryChannelIsWrittenTo) {
   ::signal(SIGPIPE, SIG_DFL);
   UniqueFd readingEnd;
@@ -220,7 +221,7 @@ TEST_F(HostileDriverTest, ShapesThatTheBufferCannotHoldAreNotBelieved) {
   EXPECT_TRUE(execute().status.ok());
 }
 
-// Answers each packet of the ring with a shape, from a thread of its own.
+// Answers each packet of the ring with a shape, on its own thread.
 class RingAnswerer {
  public:
   RingAnswerer(DatumQueue requests, DatumQueue results)
@@ -286,7 +287,7 @@ TEST_F(HostileDriverTest, NorThoseThatComeThroughARing) {
   }
 }
 
-// A fence that nobody signals, though the driver answers: it may be of any sort, and live on.
+// The driver answers calls, but its fence is never signalled. The fence may be of any kind.
 TEST_F(HostileDriverTest, AFenceThatIsNeverSignalledEndsInTime) {
   ::setenv("HALYARD_DRIVER_EXECUTION_TIMEOUT_MS", "300", 1);
   const UniqueFd never(::eventfd(0, EFD_CLOEXEC));
@@ -314,7 +315,7 @@ TEST_F(HostileDriverTest, AFenceThatIsNeverSignalledEndsInTime) {
                                       HasSubstr("has not answered executeFenced within 300 ms")));
 }
 
-// A service is not killed; its client turns away from it.
+// A service is not killed. The client closes its connection.
 TEST_F(HostileDriverTest, AServiceThatNeverAnswersIsLeft) {
   ::setenv("HALYARD_DRIVER_EXECUTION_TIMEOUT_MS", "300", 1);
   start({.execute = [](Execute) { return kj::Promise<void>(kj::NEVER_DONE); }});

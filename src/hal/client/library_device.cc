@@ -11,7 +11,7 @@
 namespace halyard::hal {
 namespace {
 
-// A device that is offered as one of an older HAL version than it may be.
+// A device that is offered with the manifest's HAL version, which may be older than its own.
 class CappedDevice final : public Device {
  public:
   CappedDevice(std::shared_ptr<Device> device, HalVersion version)
@@ -20,7 +20,7 @@ class CappedDevice final : public Device {
     info_.halVersion = version;
     info_.featureLevel = std::min(info_.featureLevel, featureLevelOf(version));
     if (version >= HalVersion::V1_2) return;
-    // What these versions cannot ask for.
+    // These versions have no methods for these properties.
     info_.versionString = "UNKNOWN";
     info_.type = DeviceType::UNKNOWN;
     info_.extensions.clear();
@@ -48,7 +48,7 @@ class CappedDevice final : public Device {
   DeviceInfo info_;
 };
 
-// Adapts what comes from the runtime to the device's version.
+// Adapts the runtime's models to the device's version.
 class LibraryDevice final : public Device {
  public:
   LibraryDevice(std::shared_ptr<Device> device, std::shared_ptr<SessionServices> services)
@@ -102,7 +102,7 @@ std::string loaderError() {
 }
 
 Result<std::shared_ptr<Device>> load(const Manifest& manifest) {
-  // Never closed: see the head of this file's header.
+  // The object is never closed: threads of the driver may still run.
   void* const object = ::dlopen(manifest.target.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (object == nullptr) return badData("it cannot be loaded: {}", loaderError());
   const auto* const library =

@@ -1,12 +1,15 @@
-// Drivers that their manifest has as a shared object: loaded into this process.
-// Thread safety: openLibrary may be called from any thread; the device as hal::Device.
-// Such a driver caches compilations as its DeviceInfo says. What it keeps to tell its own files
-// from forged ones lies where it opens its CompileCache: without a folder that is the application's
-// user's, as the driver has no user of its own. That is no weaker than the rest: whoever can write
-// there can change the application as well, while those who can write the cache files only gain
-// nothing by it.
-// Ownership: the result owns the device; the object stays loaded until the process ends, as threads
-// of the driver may run on.
+// Drivers whose manifest names a shared object, which is loaded into this process.
+//
+// Such a driver caches compilations as its DeviceInfo says. Its CompileCache keeps
+// digests of the files that it saved, to detect forged files. By default the folder of the digests
+// belongs to the application's user, because the driver has no user of its own. This is no weaker
+// than the other protections: a process that can write to that folder can also change the
+// application. A process that can only write the cache files gains nothing.
+//
+// Thread safety: openLibrary and loadLibrary may be called from any thread. For the device, see
+// hal::Device.
+// Ownership: the result owns the device. The object stays loaded until the process ends, because
+// threads of the driver may still run.
 #pragma once
 
 #include <memory>
@@ -19,17 +22,20 @@ namespace halyard::hal {
 
 class SessionServices;
 
-// Loads the object and makes its device, with a ClientSession around it. Models that need more than
-// the manifest's HAL version are adapted as they are for a driver in a process of its own. BAD_DATA
-// naming the file: it is no driver, one for another version of Halyard (both are named), or its
-// device is called otherwise than the manifest says; the driver's own error.
+// Loads the object and makes its device, with a ClientSession around it. Models are adapted to the
+// manifest's HAL version, as for a driver in its own process. BAD_DATA, with the name of the file,
+// in these cases:
+// - The object cannot be loaded, or is not a driver.
+// - It was built for another version of Halyard. The error names both.
+// - The device's name is not the manifest's, or its HAL version is older.
+// Otherwise the driver's own error.
 Result<std::shared_ptr<Device>> openLibrary(const Manifest& manifest,
                                             std::shared_ptr<SessionServices> services);
 
-// As openLibrary, without anything around the device: the driver's own class.
+// As openLibrary, but without a ClientSession and without adaptation of models.
 Result<std::shared_ptr<Device>> loadLibrary(const Manifest& manifest);
 
-// What `halyard devices` says about such a driver.
+// The report of `halyard devices` about such a driver.
 IsolationReport libraryIsolation();
 
 }  // namespace halyard::hal

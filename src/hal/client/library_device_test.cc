@@ -31,7 +31,7 @@ Status refusalOf(const std::string& fault) {
   return open(manifestOf("libhalyard-driver-library-" + fault + ".so")).status();
 }
 
-// x + x, and with `tail` a second operation that came with HAL 1.2.
+// x + x. With `tail`, the model has a second operation, which needs HAL 1.2.
 std::shared_ptr<const Model> doubling(bool tail) {
   auto model = std::make_shared<Model>();
   Operand tensor;
@@ -80,7 +80,7 @@ TEST(LibraryDeviceTest, ComputesInThisProcess) {
   ASSERT_TRUE(result.status.ok()) << result.status.toString();
   EXPECT_EQ(out[0], 2.0f);
   EXPECT_EQ(out[1], 4.0f);
-  // What the session around it checks.
+  // The session around the device checks the request.
   request.inputs.clear();
   EXPECT_EQ((*prepared)->executeSynchronously(request, {}).status.code(), ResultCode::BAD_DATA);
 }
@@ -92,7 +92,7 @@ TEST(LibraryDeviceTest, IsADeviceOfTheManifestsVersion) {
   ASSERT_TRUE(device.ok()) << device.status().toString();
   EXPECT_EQ((*device)->info().halVersion, HalVersion::V1_1);
   EXPECT_EQ((*device)->info().versionString, "UNKNOWN");
-  // It is asked about what its version has, and gets nothing else.
+  // The device is asked only about operations of its version, and gets no others.
   const auto supported = (*device)->getSupportedOperations(validated(doubling(true)).value());
   ASSERT_TRUE(supported.ok()) << supported.status().toString();
   EXPECT_EQ(*supported, (std::vector<bool>{true, false}));
@@ -117,7 +117,8 @@ TEST(LibraryDeviceTest, WhatIsNoDriverIsRefusedWithItsReason) {
               AllOf(HasSubstr("'test-other'"), HasSubstr("'test-library'")));
 }
 
-// The number in the header, which knows no configuration, is the project's.
+// The version in the header is the project's, though the header does not depend on the
+// configuration.
 TEST(LibraryDeviceTest, TheInterfaceIsThisVersions) {
   const std::string version = HALYARD_VERSION;
   const std::string shortened = version.substr(0, version.rfind('.'));

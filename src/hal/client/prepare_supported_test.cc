@@ -1,4 +1,4 @@
-// prepareSupported13: the answer, and the preparation whose result the callback gets.
+// Tests of prepareSupported13: the answer, and the result of the preparation at the callback.
 #include <future>
 #include <thread>
 
@@ -10,7 +10,7 @@ namespace {
 using Code = wire::ErrorStatus;
 using wire::Priority;
 
-// What a client hears of one call.
+// The results of one call at the client.
 struct Heard {
   Code status = Code::NONE;
   std::vector<bool> supported;
@@ -20,7 +20,7 @@ struct Heard {
 
 class PrepareSupportedTest : public ServerTest {
  protected:
-  // `answered` runs on the loop, when the answer is there.
+  // `answered` runs on the loop after the answer.
   Heard ask(const Model& model, Priority priority = Priority::MEDIUM,
             std::function<void()> answered = nullptr, bool isOfOlderSchema = false) {
     return onLoop<Heard>([=, this](RpcLoop::Context&) {
@@ -78,7 +78,7 @@ TEST_F(PrepareSupportedTest, TheCallbackGetsThePreparedModel) {
   }
 }
 
-// Clients of an older schema ask for both results in one answer, and take them apart as well.
+// Clients of an older schema ask for both results in one answer, and also accept them separately.
 TEST_F(PrepareSupportedTest, AnOlderClientGetsTheModelByTheCallback) {
   const Heard heard = ask(addModel(4), Priority::MEDIUM, nullptr, /*isOfOlderSchema=*/true);
   EXPECT_EQ(heard.status, Code::NONE);
@@ -122,7 +122,7 @@ TEST_F(PrepareSupportedTest, WhatIsNotSupportedIsNotPrepared) {
   EXPECT_TRUE(wrong.supported.empty() && wrong.dropped);
 }
 
-// The client goes while the driver prepares: the model is released.
+// The client ends while the driver prepares. The model is then released.
 TEST_F(PrepareSupportedTest, AClientThatGoesLeavesNothing) {
   std::promise<void> begun;
   std::promise<void> gone;

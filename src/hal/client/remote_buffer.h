@@ -1,6 +1,6 @@
-// RemoteBuffer: a buffer in a driver's process, and how one comes to be.
+// RemoteBuffer: a buffer in a driver's process, and its allocation.
 // Thread safety: as hal::Buffer. Calls block their thread.
-// Ownership: keeps its driver running; its destruction frees the buffer in the driver.
+// Ownership: keeps its driver running. Its destruction frees the buffer in the driver.
 #pragma once
 
 #include <memory>
@@ -19,9 +19,9 @@ struct BufferOrder {
   std::span<const BufferRole> outputRoles;
 };
 
-// `driver`: the device's running driver; may be null. BAD_DATA when a prepared model is null, of
-// another device, or of a process of the driver's that has ended, or when there is none. What else
-// can be wrong the driver says. OP_FAILED when it reports success without a buffer and a token.
+// `driver`: the device's running driver; may be null. BAD_DATA without prepared models, or when one
+// is null, of another device, or of a driver's process that has ended. Other errors are the
+// driver's. OP_FAILED when it reports success without a buffer or without a token.
 Result<std::unique_ptr<Buffer>> allocateRemotely(const std::shared_ptr<DriverConnection>& driver,
                                                  const BufferOrder& order);
 

@@ -1,5 +1,4 @@
-// Tests of buffers in a driver's process, and of the server against clients that want more of them
-// than they may have.
+// Tests of buffers in a driver's process, and of a server whose clients exceed their limits.
 #include "hal/client/remote_buffer.h"
 
 #include "hal/client/remote_device.h"
@@ -38,7 +37,7 @@ TEST(RemoteBufferTest, OldDriversHaveNone) {
     const auto device = openRemote(version);
     const auto model = prepareOn(*device);
     EXPECT_EQ(allocateOn(*device, model).status().code(), ResultCode::UNAVAILABLE_DEVICE);
-    // Nor do their requests have tokens.
+    // Requests of these versions have no tokens either.
     const auto ones = floats({1, 1, 1, 1});
     const auto result = model->executeSynchronously(requestOf({Arg(7), ones}, {ones}), {});
     EXPECT_EQ(result.status.code(), ResultCode::BAD_DATA) << result.status.toString();
@@ -56,7 +55,7 @@ TEST(RemoteBufferTest, EndsWithItsDriver) {
             ResultCode::DEAD_OBJECT);
   EXPECT_EQ(buffer->copyTo(ones).code(), ResultCode::DEAD_OBJECT);
   EXPECT_EQ(buffer->copyFrom(ones, {}).code(), ResultCode::DEAD_OBJECT);
-  // The driver comes back; what was prepared before is of no use to it.
+  // The driver is started again. It does not accept prepared models of its previous process.
   const auto next = prepareOn(*device);
   EXPECT_EQ(allocateOn(*device, model).status().code(), ResultCode::BAD_DATA);
   EXPECT_TRUE(allocateOn(*device, next).ok());
@@ -64,7 +63,7 @@ TEST(RemoteBufferTest, EndsWithItsDriver) {
             ResultCode::BAD_DATA);
 }
 
-// ---- the server ----
+// The server
 
 class HostileBufferTest : public ServerTest {
  protected:
@@ -79,7 +78,7 @@ class HostileBufferTest : public ServerTest {
   }
 
   using Mutation = std::function<void(Device13::AllocateParams::Builder)>;
-  // Asks for a buffer for input 0 and output 0 of the prepared model; keeps it.
+  // Allocates a buffer for input 0 and output 0 of the prepared model, and keeps it.
   Outcome allocate(const Mutation& mutate = nullptr) {
     return onLoop<Outcome>([&](RpcLoop::Context&) {
       auto call = device().allocateRequest();
@@ -121,7 +120,7 @@ class HostileBufferTest : public ServerTest {
       });
     });
   }
-  // A second client of the same server, which has a prepared model of its own.
+  // Connects a second client of the same server, which has its own prepared model.
   void connectOther() {
     int ends[2];
     ASSERT_EQ(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends), 0);
@@ -172,7 +171,7 @@ TEST_F(HostileBufferTest, Allocations) {
         call.initPreparedModels(1).set(0, device().template castAs<Prepared13>());
       },
       "null");
-  // The client's own object, which is none of the server's.
+  // An object of the client, which is not one of the server's.
   refused(
       [](auto call) {
         class Fake final : public Prepared13::Server {};
@@ -199,7 +198,7 @@ TEST_F(HostileBufferTest, BufferOfAnotherClientCannotBeUsed) {
   ASSERT_EQ(copyFrom(ones).status, wire::ErrorStatus::NONE);
   Request request = requestOf({Arg(token_), ones}, {ones});
   ASSERT_EQ(execute(request).status, wire::ErrorStatus::NONE);
-  // The other client knows the token, as if it had guessed it.
+  // The other client uses the token as if it had guessed it.
   connectOther();
   const auto stolen = onLoop<Outcome>([&](RpcLoop::Context&) {
     auto call = otherPrepared_->executeSynchronously13Request();
@@ -210,7 +209,7 @@ TEST_F(HostileBufferTest, BufferOfAnotherClientCannotBeUsed) {
   });
   EXPECT_EQ(stolen.status, wire::ErrorStatus::INVALID_ARGUMENT);
   EXPECT_THAT(stolen.message, HasSubstr("no buffer with token"));
-  // Nor is its prepared model one that this client could have a buffer for.
+  // This client cannot allocate a buffer for the other client's prepared model.
   EXPECT_EQ(
       allocate([this](auto call) { call.initPreparedModels(1).set(0, *otherPrepared_); }).status,
       wire::ErrorStatus::INVALID_ARGUMENT);
@@ -251,10 +250,10 @@ TEST_F(HostileBufferTest, Memories) {
       {[](auto m) { m.setKind(static_cast<wire::MemoryKind>(40)); }, ES::INVALID_ARGUMENT},
       {[](auto m) { m.getFile().disownFd(); }, ES::INVALID_ARGUMENT},
       {[](auto m) { m.getFile().setSameAs(0); }, ES::INVALID_ARGUMENT},
-      {[](auto m) { m.setOffset(4096); }, ES::INVALID_ARGUMENT},  // which ashmem does not have
+      {[](auto m) { m.setOffset(4096); }, ES::INVALID_ARGUMENT},  // ashmem has no offset
       {[](auto m) {
          m.setKind(wire::MemoryKind::MMAP_FD);
-         m.setOffset(4096);  // beyond its end
+         m.setOffset(4096);  // beyond the end
        },
        ES::GENERAL_FAILURE},
   };
@@ -301,10 +300,10 @@ TEST_F(HostileBufferTest, TruncatedFilesHarmNobody) {
 TEST_F(HostileBufferTest, DropsWhatItHolds) {
   ASSERT_EQ(prepare(addModel(4)).status, wire::ErrorStatus::NONE);
   for (int i = 0; i < 1500; ++i) {
-    // Each replaces the one before: no more than two are alive at once.
+    // Each buffer replaces the previous one, so at most two exist at once.
     ASSERT_EQ(allocate().status, wire::ErrorStatus::NONE) << i;
   }
-  // The device goes first, and the prepared model: the buffer still works.
+  // The device and the prepared model are released first. The buffer still works.
   onLoop<bool>([this](RpcLoop::Context&) -> kj::Promise<bool> {
     delete std::exchange(preparedClient_, nullptr);
     delete std::exchange(deviceClient_, nullptr);

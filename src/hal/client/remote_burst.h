@@ -1,5 +1,6 @@
 // RemoteBurst: a burst of a prepared model in a driver's process.
-// Thread safety: as hal::Burst. Ownership: shares the prepared model.
+// Thread safety: as hal::Burst.
+// Ownership: shares the prepared model and the lane.
 #pragma once
 
 #include <memory>

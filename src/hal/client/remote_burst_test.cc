@@ -1,4 +1,4 @@
-// Tests of bursts, and of the rings of plain executions, with a driver in a process of its own.
+// Tests of bursts, and of the rings of other executions, with a driver in its own process.
 #include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -57,7 +57,7 @@ class RemoteBurstTest : public ::testing::Test {
     return prepared_->executeSynchronously(pointerRequest(a.data(), b.data(), out_.data(), 4),
                                            options);
   }
-  // Returns when all of the driver's threads have stopped.
+  // Returns after all threads of the driver have stopped.
   void stop() {
     const pid_t driver = device_->processId();
     ASSERT_EQ(::kill(driver, SIGSTOP), 0);
@@ -90,7 +90,7 @@ TEST_F(RemoteBurstTest, Executes) {
   EXPECT_EQ(run(*series, 1, measuring).timing.timeOnDevice, 2'000'000u);
 }
 
-// Texts come through the ring as they come over the connection.
+// A ring transports the same error texts as the connection.
 TEST_F(RemoteBurstTest, ErrorsAreTheSameAsOverTheConnection) {
   const auto series = burst();
   for (const float first : {kThrow, kTooSmall}) {
@@ -190,7 +190,7 @@ TEST_F(RemoteBurstTest, MemoriesOfTheClientAreFreed) {
   EXPECT_EQ(maps(), 0u) << "gone";
 }
 
-// A request with arguments of its own, which is computed again and again.
+// A request with its own arguments, which is computed repeatedly.
 struct Repeated {
   explicit Repeated(float value) { a[0] = value; }
   std::vector<float> a = {0, 2, 3, 4};
@@ -228,7 +228,7 @@ TEST_F(RemoteBurstTest, ReusableExecutionsComputeWhatTheirMemoryHolds) {
   EXPECT_FALSE(alone.execution->compute({}).timing.timeOnDevice.has_value());
 }
 
-// More than the driver keeps for a ring, and some that come and go.
+// More reusable executions than a ring's driver keeps. Some end and others begin.
 TEST_F(RemoteBurstTest, AnyNumberOfReusableExecutions) {
   const auto series = burst();
   std::vector<std::unique_ptr<Repeated>> many;
@@ -266,7 +266,7 @@ TEST_F(RemoteBurstTest, ReusableExecutionsFailAsOthersDo) {
             ResultCode::MISSED_DEADLINE_PERSISTENT);
 }
 
-// The driver may still work on the memory of a missed execution: the next one has other memory.
+// The driver may still use the memory of a missed execution. The next execution gets other memory.
 TEST_F(RemoteBurstTest, ReusableExecutionsGoOnAfterAMissedDeadline) {
   const auto series = burst();
   Repeated repeated(1);
@@ -349,7 +349,7 @@ TEST_F(RemoteBurstTest, DeadlinesAreMetByAStoppedDriver) {
     EXPECT_GE(Clock::now(), *options.deadline);
     EXPECT_LT(Clock::now(), *options.deadline + seconds(20));
   };
-  // The second time there is no ring any more, and none to be had.
+  // In the second round there is no ring, and the stopped driver opens no other.
   for (int i = 0; i < 2; ++i) {
     check([&](const ExecuteOptions& options) { return run(*series, 1, options); });
     check([&](const ExecuteOptions& options) { return run(1, options); });
@@ -372,7 +372,7 @@ TEST_F(RemoteBurstTest, BurstsOutliveWhatTheyComeFrom) {
 
 TEST_F(RemoteBurstTest, BurstsAreLimited) {
   std::vector<std::unique_ptr<Burst>> many;
-  // Beyond the limit they are plain calls.
+  // Bursts beyond the limit use ordinary calls.
   for (int i = 0; i < 300; ++i) {
     many.push_back(burst());
     ASSERT_TRUE(run(*many.back(), 1).status.ok()) << i;

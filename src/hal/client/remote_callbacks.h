@@ -1,6 +1,6 @@
-// The callbacks that a client hands to a driver: each passes its first notification on.
+// The callbacks that a client gives to a driver. Each passes on its first notification.
 // Thread safety: loop thread only.
-// Ownership: own the fulfiller of the promise that waits for the notification.
+// Ownership: each owns the fulfiller of the promise that waits for the notification.
 #pragma once
 
 #include <kj/async.h>
@@ -11,7 +11,7 @@
 
 namespace halyard::hal {
 
-// The text of the exception with which a callback that a driver drops uncalled rejects.
+// The text of the exception when a driver drops a callback without a call.
 inline constexpr const char* kCallbackDropped = "the callback was dropped without a call";
 
 template <typename T>
@@ -28,7 +28,7 @@ class CallbackFulfiller {
   CallbackFulfiller(const CallbackFulfiller&) = delete;
   CallbackFulfiller& operator=(const CallbackFulfiller&) = delete;
 
-  // Any call but the first is ignored: the HAL promises exactly one.
+  // Calls after the first are ignored, because the HAL allows exactly one.
   void set(T value) { fulfiller_->fulfill(kj::mv(value)); }
 
  private:
@@ -37,10 +37,10 @@ class CallbackFulfiller {
 
 struct PreparedAnswer {
   Status status;
-  kj::Maybe<wire::v1_0::IPreparedModel::Client> preparedModel;  // there if OK
+  kj::Maybe<wire::v1_0::IPreparedModel::Client> preparedModel;  // set if status is OK
 };
 
-// As a driver tells it.
+// The answer in a driver's notification.
 template <typename Reader>
 PreparedAnswer preparedAnswer(const Reader& from) {
   PreparedAnswer answer{fromWireStatus(from.getStatus(), from.getMessage()), nullptr};
@@ -72,8 +72,8 @@ class PreparedModelCallback final : public wire::v1_3::IPreparedModelCallback::S
   CallbackFulfiller<PreparedAnswer> answer_;
 };
 
-// Status, shapes and times as a driver reports them. `outputs`: how many the model has; a driver
-// that reports another number has failed.
+// Status, shapes and times of a driver's report. `outputs`: the number of the model's outputs. A
+// report with another number is an error.
 template <typename Reader>
 ExecutionResult decodeExecution(const Reader& from, size_t outputs) {
   ExecutionResult result;

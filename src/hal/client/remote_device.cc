@@ -35,7 +35,7 @@ std::chrono::milliseconds startTimeoutFromEnvironment() {
   return millisecondsFromEnvironment("HALYARD_DRIVER_START_TIMEOUT_MS", kDefaultStartTimeout);
 }
 
-// A valid model that may need more than the driver has.
+// Whether the driver's feature level has extension attributes.
 bool takesAttributes(const DeviceInfo& info) { return offeredLevel(info) >= FeatureLevel::FL8; }
 
 Status checkNotPassed(const std::optional<TimePoint>& deadline) {
@@ -75,7 +75,7 @@ Result<std::shared_ptr<RemoteDevice>> RemoteDevice::open(
 
 Status RemoteDevice::fetchInfo() {
   HALYARD_ASSIGN_OR_RETURN(const std::shared_ptr<DriverConnection> driver, connection());
-  // Before it is known what the driver is, it has as much time for all as it has for its start.
+  // Before the driver's properties are known, all these calls together have the start's time limit.
   const CallLimit limit = CallLimit::prompt(Clock::now() + startTimeout_);
   const HalVersion version = manifest_.halVersion;
   info_.name = manifest_.name;
@@ -191,7 +191,8 @@ Result<std::shared_ptr<DriverConnection>> RemoteDevice::connection(
                         manifest_.name, failedStarts_, left.count() + 1);
     }
     starting_ = true;
-    // Who has a deadline leaves a start that takes longer to a thread, for those who come later.
+    // A caller with a deadline does not wait for a longer start. A thread completes it for later
+    // callers.
     if (!deadline || !startInThread()) {
       lock.unlock();
       start();
@@ -211,7 +212,7 @@ Result<std::shared_ptr<DriverConnection>> RemoteDevice::connection(
 
 void RemoteDevice::start() {
   auto started = DriverConnection::open(loop_, manifest_, startTimeout_);
-  std::shared_ptr<DriverConnection> previous;  // its end takes long: not under the lock
+  std::shared_ptr<DriverConnection> previous;  // ends after the lock, because that takes long
   const std::lock_guard lock(mutex_);
   previous = std::move(connection_);
   lastStart_ = started.status();
@@ -227,7 +228,7 @@ void RemoteDevice::start() {
 }
 
 bool RemoteDevice::startInThread() {
-  // The one of the last start, which is over.
+  // The thread of the last start. That start is over.
   if (starter_.joinable()) starter_.join();
   const SignalsBlocked blocked;
   try {
@@ -278,7 +279,7 @@ Result<std::shared_ptr<PreparedModel>> RemoteDevice::prepareModel(const ValidMod
   const HalVersion version = manifest_.halVersion;
   HALYARD_RETURN_IF_ERROR(compliantWith(*model, offeredLevel(info_)), "driver '{}'",
                           manifest_.name);
-  // Older drivers know no deadlines, and their clients are not to notice the difference.
+  // Older drivers have no deadlines. Their clients must not notice the difference.
   const auto deadline = version >= HalVersion::V1_3 ? options.deadline : std::nullopt;
   HALYARD_RETURN_IF_ERROR(checkNotPassed(deadline), "driver '{}'", manifest_.name);
   HALYARD_ASSIGN_OR_RETURN(const Packed packed, pack(model, version), "driver '{}'",
@@ -312,7 +313,7 @@ Result<std::optional<SupportedPreparation>> RemoteDevice::prepareJointly(const V
   HALYARD_ASSIGN_OR_RETURN(const Packed packed, pack(model, version), "driver '{}'",
                            manifest_.name);
   HALYARD_ASSIGN_OR_RETURN(const std::shared_ptr<DriverConnection> driver, connection());
-  const std::string name = methodName("prepareSupported", version);  // a Scope borrows it
+  const std::string name = methodName("prepareSupported", version);  // borrowed by the Scope
   const trace::Scope both(trace::Layer::IPC, trace::Phase::COMPILATION, name,
                           driver->traceDetails());
   // The answer must be prompt; the preparation may take any time.

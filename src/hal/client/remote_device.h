@@ -1,5 +1,6 @@
-// RemoteDevice: a driver in a process of its own, as a hal::Device.
-// Thread safety: as hal::Device. Calls block their thread; none may come from the RPC loop's.
+// RemoteDevice: a driver in its own process, as a hal::Device.
+// Thread safety: as hal::Device. Calls block their thread. The thread of the RPC loop must not
+// call.
 // Ownership: shares the loop. The driver's process ends with the device and all its prepared
 // models.
 #pragma once
@@ -24,18 +25,21 @@ namespace halyard::hal {
 class DriverConnection;
 struct CallLimit;
 
-// Speaks the HAL version of the manifest. A model with operations that are newer is refused by
-// prepareModel, with the reason; getSupportedOperations answers false for those and asks the driver
-// about the others. A driver that has ended answers DEAD_OBJECT, with a text
-// that says how it ended, to the calls that were running and to its prepared models; the next
-// getSupportedOperations or prepareModel starts it again.
+// Uses the HAL version of the manifest. For a model with newer operations, prepareModel returns an
+// error with the reason. getSupportedOperations returns false for the newer operations, and asks
+// the driver about the others.
+//
+// When a driver ends, its running calls and its prepared models return DEAD_OBJECT with the text of
+// its end. The next call of getSupportedOperations, prepareModel, prepareModelFromCache or wait
+// starts it again.
 class RemoteDevice final : public Device {
  public:
-  // Starts (or connects to) the driver and asks what it is. Without `startTimeout` the limit is
-  // $HALYARD_DRIVER_START_TIMEOUT_MS, or 10 s; a program with elevated privileges ignores the
-  // environment. UNAVAILABLE_DEVICE when it cannot be started or reached, DEAD_OBJECT when it ends
-  // or does not answer, OP_FAILED when it says something of itself that no device may say.
-  // `services`: what the devices of a process share; without them the device has its own.
+  // Starts the driver, or connects to it, and asks for its properties. The default of
+  // `startTimeout` is $HALYARD_DRIVER_START_TIMEOUT_MS, or 10 s. A program with elevated privileges
+  // ignores the environment. UNAVAILABLE_DEVICE when the driver cannot be started or reached.
+  // DEAD_OBJECT when it ends or does not answer. OP_FAILED when its properties are invalid.
+  // `services`: the services that the devices of a process share; without them the device has its
+  // own.
   static Result<std::shared_ptr<RemoteDevice>> open(
       std::shared_ptr<RpcLoop> loop, Manifest manifest,
       std::optional<std::chrono::milliseconds> startTimeout = std::nullopt,
@@ -47,16 +51,16 @@ class RemoteDevice final : public Device {
   Result<std::vector<bool>> getSupportedOperations(const ValidModel& model) override;
   Result<std::shared_ptr<PreparedModel>> prepareModel(const ValidModel& model,
                                                       const PrepareOptions& options) override;
-  // One call to a driver that implements it, so that the model is sent and checked once; two calls
-  // otherwise.
+  // Uses one call if the driver implements it, so that the model is sent and checked once.
+  // Otherwise uses two calls.
   Result<SupportedPreparation> prepareIfSupported(const ValidModel& model,
                                                   const PrepareOptions& options) override;
-  // `model` is needed: executions are checked and packed by it here, and by what the driver has
-  // cached there. OP_FAILED before HAL 1.2. What the result says of preference and priority is what
-  // `options` says.
+  // `model` is required: this process checks and packs executions with it. The driver uses its
+  // cached model. OP_FAILED before HAL 1.2. The result's preference and priority are those of
+  // `options`.
   Result<CachedModel> prepareModelFromCache(const std::optional<ValidModel>& model,
                                             const PrepareOptions& options) override;
-  // With HAL 1.3 only; see remote_buffer.h.
+  // Needs HAL 1.3; see remote_buffer.h.
   Result<std::unique_ptr<Buffer>> allocate(
       const Shape& dimensions, std::span<const std::shared_ptr<PreparedModel>> preparedModels,
       std::span<const BufferRole> inputRoles, std::span<const BufferRole> outputRoles) override;
@@ -64,23 +68,24 @@ class RemoteDevice final : public Device {
   Status wait() override;
 
   const Manifest& manifest() const { return manifest_; }
-  // What the driver's process has given up; empty while there is none, or if it does not say.
+  // The isolation measures of the driver's process. Empty without a running process, or if it
+  // reports no measures.
   IsolationReport isolation() const;
 
  private:
   RemoteDevice(std::shared_ptr<RpcLoop> loop, Manifest manifest,
                std::chrono::milliseconds startTimeout, std::shared_ptr<SessionServices> services);
 
-  // The running driver; starts it when there is none. MISSED_DEADLINE_TRANSIENT when that takes
-  // longer than the deadline allows; the start goes on then.
+  // Returns the running driver; starts it if it does not run. MISSED_DEADLINE_TRANSIENT when that
+  // takes longer than the deadline allows. The start then continues.
   Result<std::shared_ptr<DriverConnection>> connection(
       std::optional<TimePoint> deadline = std::nullopt);
   void start();
-  bool startInThread();  // with the lock held; false: there is no thread to be had
-  // Whether one call may do for prepareIfSupported: driver and model are of HAL 1.3, as far as is
-  // known. Two calls tell why a model is refused.
+  bool startInThread();  // with the lock held; false: no thread can be made
+  // Whether one call is possible for prepareIfSupported: driver and model are of HAL 1.3, as far as
+  // this process knows. Otherwise two calls report why a model is refused.
   bool mayPrepareJointly(const Model& model, const PrepareOptions& options) const;
-  // nullopt: the driver does not implement it.
+  // Returns nullopt when the driver does not implement the call.
   Result<std::optional<SupportedPreparation>> prepareJointly(const ValidModel& model,
                                                              PrepareOptions options);
   std::shared_ptr<PreparedModel> preparedModel(const std::shared_ptr<DriverConnection>& driver,
@@ -94,17 +99,17 @@ class RemoteDevice final : public Device {
   const Manifest manifest_;
   const std::chrono::milliseconds startTimeout_;
   const RemoteFencing fencing_;
-  DeviceInfo info_;  // constant once open has returned
+  DeviceInfo info_;  // constant after open
   std::atomic<bool> lacksJointPreparation_ = false;
 
-  mutable std::mutex mutex_;  // for what follows
+  mutable std::mutex mutex_;  // guards all members below
   std::condition_variable started_;
   std::thread starter_;
   bool starting_ = false;
   Status lastStart_;
   std::shared_ptr<DriverConnection> connection_;
-  unsigned failedStarts_ = 0;  // in a row
-  TimePoint nextStart_;        // not before
+  unsigned failedStarts_ = 0;  // in sequence
+  TimePoint nextStart_;        // the earliest time
 };
 
 }  // namespace halyard::hal

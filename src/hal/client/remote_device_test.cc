@@ -1,4 +1,4 @@
-// Tests of RemoteDevice against a driver in a process of its own.
+// Tests of RemoteDevice against a driver in its own process.
 #include "hal/client/remote_device.h"
 
 #include <dirent.h>
@@ -40,7 +40,7 @@ std::shared_ptr<const Model> share(Model model) {
   return std::make_shared<const Model>(std::move(model));
 }
 
-// How many descriptors this process has open.
+// The number of open descriptors of this process.
 size_t openFds() {
   size_t count = 0;
   DIR* const dir = ::opendir("/proc/self/fd");
@@ -49,7 +49,7 @@ size_t openFds() {
   return count;
 }
 
-// True when the process has ended, whether somebody has collected it yet or not.
+// True when the process has ended, even if no process has collected it yet.
 bool hasEnded(pid_t pid) {
   std::ifstream file(fmt::format("/proc/{}/stat", pid));
   std::string stat;
@@ -102,7 +102,7 @@ TEST_F(RemoteDeviceTest, FetchesInfo) {
   const auto device = open();
   ASSERT_NE(device, nullptr);
   const DeviceInfo& info = device->info();
-  EXPECT_EQ(info.name, "test-driver");  // the manifest's
+  EXPECT_EQ(info.name, "test-driver");  // from the manifest
   EXPECT_EQ(info.versionString, "test 1");
   EXPECT_EQ(info.type, DeviceType::CPU);
   EXPECT_EQ(info.halVersion, HalVersion::V1_3);
@@ -155,7 +155,7 @@ TEST_F(RemoteDeviceTest, PreparesIfSupportedWithEveryHalVersion) {
   }
 }
 
-// As with prepareModel, which the driver does not even hear of then.
+// As with prepareModel, the driver does not get the preparation.
 TEST_F(RemoteDeviceTest, APassedDeadlineIsAnErrorOfThePreparation) {
   const auto device = open();
   ASSERT_NE(device, nullptr);
@@ -168,7 +168,7 @@ TEST_F(RemoteDeviceTest, APassedDeadlineIsAnErrorOfThePreparation) {
   EXPECT_EQ(both->prepared->status().code(), ResultCode::MISSED_DEADLINE_PERSISTENT);
 }
 
-// The driver dies of preparing, not of the question.
+// The driver dies during the preparation, after it has answered the question.
 TEST_F(RemoteDeviceTest, ADriverThatDiesOfPreparingHasSaidWhatItSupports) {
   ::setenv("HALYARD_TEST_DRIVER", "dies", 1);
   const auto device = open();
@@ -223,7 +223,7 @@ TEST_F(RemoteDeviceTest, KilledDriverIsADeadObjectAndComesBack) {
   const auto prepared = prepare(*device, addModel(4));
   ASSERT_NE(prepared, nullptr);
 
-  // Two executions that will not end, so that several pending calls have to.
+  // Two executions that do not end, so that several pending calls must end with the driver.
   std::vector<ExecutionResult> results(2);
   std::vector<std::thread> threads;
   for (ExecutionResult& result : results) {
@@ -248,7 +248,7 @@ TEST_F(RemoteDeviceTest, KilledDriverIsADeadObjectAndComesBack) {
   EXPECT_EQ(device->processId(), 0);
   EXPECT_EQ(device->status(), DeviceStatus::OFFLINE);
 
-  // The prepared model has died with its process; the device has not.
+  // The prepared model ended with its process. The device did not.
   const std::vector<float> a(4, 1.0f);
   std::vector<float> out(4);
   const auto late =
@@ -280,7 +280,7 @@ TEST_F(RemoteDeviceTest, ApplicationThatIgnoresItsChildrenGetsAnAnswerToo) {
 TEST_F(RemoteDeviceTest, ManyPoolsAndTooMany) {
   const auto device = open();
   ASSERT_NE(device, nullptr);
-  // Each pool's first float is its index; the model adds that of the last one.
+  // The first float of each pool is the pool's index. The model adds that of the last pool.
   const auto modelWith = [](uint32_t pools) {
     Model model = addModel(1);
     model.main.inputIndexes = {0};
@@ -305,7 +305,7 @@ TEST_F(RemoteDeviceTest, ManyPoolsAndTooMany) {
   const auto tooMany = device->prepareModel(validated(share(modelWith(129))).value(), {});
   EXPECT_EQ(tooMany.status().code(), ResultCode::BAD_DATA);
   EXPECT_THAT(tooMany.status().message(), HasSubstr("129 files"));
-  // The same memory many times is one file.
+  // Pools with the same memory share one file.
   Model repeated = modelWith(3);
   for (int i = 0; i < 300; ++i) repeated.pools.push_back(repeated.pools[1]);
   repeated.main.operands[1].location.poolIndex = 302;
@@ -444,14 +444,14 @@ TEST_F(RemoteDeviceTest, NoDescriptorsLeak) {
   cycle();
   const size_t beforeStarts = openFds();
   for (int i = 0; i < 10; ++i) cycle();
-  // The last process's end may still be awaited.
+  // The end of the last process may still be pending.
   for (int i = 0; i < 1000 && openFds() > beforeStarts; ++i) {
     std::this_thread::sleep_for(milliseconds(2));
   }
   EXPECT_LE(openFds(), beforeStarts);
 }
 
-// Not a test: the client process of the next one, which is killed in the middle of this.
+// Not a test: the client process of the next test, which kills it during the execution.
 TEST_F(RemoteDeviceTest, DISABLED_ClientThatComputesForEver) {
   const char* const fd = std::getenv("HALYARD_TEST_PIPE");
   ASSERT_NE(fd, nullptr);
@@ -487,7 +487,7 @@ TEST_F(RemoteDeviceTest, DriverEndsWithItsClientInTheMiddleOfAComputation) {
   ASSERT_FALSE(hasEnded(driver));
   ASSERT_EQ(::kill(client, SIGKILL), 0);
   ASSERT_EQ(::waitpid(client, nullptr, 0), client);
-  // It computes for ever otherwise.
+  // Without a check for its client's end, the driver would compute forever.
   EXPECT_TRUE(endsWithin(driver, seconds(20)));
 }
 
@@ -498,7 +498,7 @@ TEST_F(RemoteDeviceTest, DriverEndsWithItsDevice) {
   auto prepared = prepare(*device, addModel(4));
   device.reset();
   ASSERT_NE(prepared, nullptr);
-  expectAdds(*prepared);  // a prepared model keeps the process
+  expectAdds(*prepared);  // a prepared model keeps the process running
   prepared.reset();
   EXPECT_TRUE(endsWithin(pid, seconds(20)));
 }

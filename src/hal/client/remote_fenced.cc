@@ -12,16 +12,17 @@ namespace {
 
 using Side = DriverConnection::Side;
 
-// How much later than the driver its client gives up: the driver should be the one to say so.
+// The client gives up this time after the driver should, so that the driver can report the error
+// itself.
 constexpr std::chrono::milliseconds kGrace{5};
 
-// `time` + `duration` + the grace, saturating.
+// `time` + `duration` + the grace time, at most the latest time.
 TimePoint endAfter(TimePoint time, std::chrono::nanoseconds duration) {
   const auto left = TimePoint::max() - time;
   return left <= kGrace || duration >= left - kGrace ? TimePoint::max() : time + duration + kGrace;
 }
 
-// An execution as its driver knows it, by its key on the connection.
+// An execution in a driver, with its key in Side::fencedExecutions.
 class RemoteExecution final : public FencedExecution {
  public:
   RemoteExecution(std::shared_ptr<DriverConnection> connection, uint64_t key)
@@ -55,8 +56,8 @@ class RemoteExecution final : public FencedExecution {
   const uint64_t key_;
 };
 
-// A fence of this process in front of a driver's: it ends in time, whatever the driver does, and
-// closing it cannot block.
+// An execution with a fence of this process in place of the driver's. The fence ends in time even
+// if the driver does nothing, and closing it cannot block.
 class GuardedExecution final : public FencedExecution,
                                public std::enable_shared_from_this<GuardedExecution> {
  public:
@@ -68,8 +69,8 @@ class GuardedExecution final : public FencedExecution,
         service_(std::move(service)),
         signaller_(std::move(signaller)) {}
 
-  // Watches the driver's fence; `pending`: the fences after which a duration begins. Without a
-  // deadline and a duration the driver has the time after which it hangs, from then on.
+  // Watches the driver's fence. `pending`: the fences after which a duration begins. Without a
+  // deadline and a duration, the driver's execution limit is the duration.
   Status start(ForeignFd fence, std::vector<ForeignFd> pending, std::optional<TimePoint> deadline,
                std::optional<std::chrono::nanoseconds> duration) {
     const std::shared_ptr<FenceService> service = service_;
@@ -91,7 +92,7 @@ class GuardedExecution final : public FencedExecution,
                     [self = shared_from_this()](FenceState state) { self->end(state); })
             .status());
     if (!duration) return okStatus();
-    // The driver tells of an error of these itself.
+    // The driver itself reports an error of these fences.
     return poller
         ->watch(std::move(pending), std::nullopt,
                 [weak = weak_from_this(), poller, duration = *duration](FenceState state) {
@@ -129,7 +130,7 @@ class GuardedExecution final : public FencedExecution,
       service = std::move(service_);
     }
     if (state == FenceState::SIGNALLED) return signaller.signal();
-    // Before whoever waits goes on to ask the driver.
+    // The driver is marked dead before a waiting thread asks it about the execution.
     if (state == FenceState::PENDING && !isBounded_) connection_->declareHung("executeFenced");
     signaller.fail();
   }
@@ -138,7 +139,7 @@ class GuardedExecution final : public FencedExecution,
   const std::shared_ptr<DriverConnection> connection_;
   bool isBounded_ = false;
   std::mutex mutex_;
-  std::shared_ptr<FenceService> service_;  // until the end
+  std::shared_ptr<FenceService> service_;  // null after the end
   FenceSignaller signaller_;
   bool late_ = false;
 };

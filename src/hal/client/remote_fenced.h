@@ -1,6 +1,6 @@
 // Fenced executions in a driver's process.
-// Thread safety: may be called from any thread but the loop's.
-// Ownership: a result keeps its driver running as long as its execution is kept.
+// Thread safety: may be called from any thread except the loop thread.
+// Ownership: the execution of a result keeps its driver running.
 #pragma once
 
 #include <memory>
@@ -14,10 +14,10 @@ namespace halyard::hal {
 
 class DriverConnection;
 
-// Sends executeFenced to the prepared model with key `id` of a driver of HAL 1.3. `request` has
-// been validated, and has neither pointers nor, with `waitFor`, more descriptors than a message
-// takes. The returned fence fails in time even if the driver does nothing: after the deadline,
-// after the duration, or, without either, when the driver counts as hung.
+// Sends executeFenced to the prepared model with key `id` of a driver of HAL 1.3. `request` is
+// validated and has no pointers. Its pools and `waitFor` together fit into a message. The returned
+// fence fails in time even if the driver does nothing: after the deadline or the duration. Without
+// both, it fails when the driver counts as hung.
 FencedResult executeFencedRemotely(const std::shared_ptr<DriverConnection>& connection, uint64_t id,
                                    const Request& request, std::vector<ForeignFd> waitFor,
                                    const ExecuteOptions& options,

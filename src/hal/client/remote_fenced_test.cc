@@ -1,4 +1,5 @@
-// Fenced execution in drivers' processes: chains across them, their deaths, old drivers.
+// Tests of fenced execution in drivers' processes: chains between them, ended drivers, and old
+// drivers.
 #include <dirent.h>
 #include <fcntl.h>
 #include <gmock/gmock.h>
@@ -46,7 +47,7 @@ size_t entriesOf(const std::string& folder) {
   return count;
 }
 
-// Without the threads that close descriptors, which come and go.
+// Counts the threads, except those that close descriptors, because their number varies.
 size_t threadsOf(const std::string& process) {
   size_t count = 0;
   DIR* const dir = ::opendir(fmt::format("/proc/{}/task", process).c_str());
@@ -60,7 +61,7 @@ size_t threadsOf(const std::string& process) {
   return count;
 }
 
-// Until `value()` is at most `limit`, or it takes too long.
+// Waits until `value()` is at most `limit`, or until a time limit. Returns the last value.
 template <typename Value>
 size_t settle(Value value, size_t limit) {
   const auto end = Clock::now() + seconds(20);
@@ -182,7 +183,7 @@ TEST_F(RemoteFencedTest, OldDriversWaitOnTheirClientsSide) {
     SCOPED_TRACE(std::string(halVersionName(version)));
     const auto device = open("old", version);
     const auto prepared = prepare(*device);
-    // Nothing to wait for: done on return.
+    // Without pending fences, the execution is done on return.
     const FencedResult done =
         prepared->executeFenced(sumRequest(a_, b_, out_), {}, {}, std::nullopt);
     ASSERT_TRUE(done.status.ok()) << done.status.toString();
@@ -194,7 +195,7 @@ TEST_F(RemoteFencedTest, OldDriversWaitOnTheirClientsSide) {
     EXPECT_EQ(wrong.status.code(), ResultCode::OP_FAILED);
     EXPECT_EQ(wrong.execution, nullptr);
 
-    // The caller does not wait for what is pending.
+    // The call returns although a fence is pending.
     NewFence start = createFence().value();
     const SharedMemoryPtr total = memoryOf({0, 0, 0, 0});
     const FencedResult waiting = prepared->executeFenced(
@@ -214,9 +215,9 @@ TEST_F(RemoteFencedTest, OldDriversWaitOnTheirClientsSide) {
   }
 }
 
-// How a caller is told what has become of a fenced execution.
+// The results of a fenced execution that its caller sees.
 struct Told {
-  ResultCode call = ResultCode::NO_ERROR;  // what executeFenced said
+  ResultCode call = ResultCode::NO_ERROR;  // the status of executeFenced
   bool hasFence = false;
   FenceState fence = FenceState::SIGNALLED;
   ResultCode execution = ResultCode::NO_ERROR;
@@ -237,7 +238,7 @@ Told toldBy(const FencedResult& result) {
   return told;
 }
 
-// A driver that is a library, as far as its prepared models go.
+// A session stands for a driver that is a library.
 TEST_F(RemoteFencedTest, FailuresAreToldInTheSameWayByLibraries) {
   const auto readOnly = [&] {
     return std::make_shared<const SharedMemory>(
@@ -263,7 +264,7 @@ TEST_F(RemoteFencedTest, FailuresAreToldInTheSameWayByLibraries) {
     };
     EXPECT_EQ(expectSame("all is well", now(sumRequest(a_, b_, out_))).hasFence,
               version >= HalVersion::V1_3);
-    // Who has no fences has computed when the call returns, and says then what went wrong.
+    // A driver without fences has computed when the call returns, and the call reports the error.
     const Told failed = expectSame("the computation fails", now(sumRequest(bad, b_, out_)));
     EXPECT_EQ(failed.call,
               version < HalVersion::V1_3 ? ResultCode::OP_FAILED : ResultCode::NO_ERROR);
@@ -309,7 +310,7 @@ TEST_F(RemoteFencedTest, KilledDriverFailsAllItsFences) {
   }
   pending.push_back(prepared->executeFenced(
       sumRequest(memoryOf(std::vector<float>(4, kHang)), b_, out_), {}, {}, std::nullopt));
-  // The error goes on to what another driver does next.
+  // The error propagates to the next execution, on another driver.
   const FencedResult next = elsewhere->executeFenced(
       sumRequest(a_, b_, out_), std::vector<int>{pending.front().fence.get()}, {}, std::nullopt);
   const pid_t pid = device->processId();
@@ -387,7 +388,7 @@ class ChainTest : public RemoteFencedTest {
       prepared_.push_back(prepare(*devices_.back()));
     }
   }
-  // Each link adds b_ to what the one before has written, in the other driver.
+  // Each link adds b_ to the previous link's result, in the other driver.
   std::vector<FencedResult> chainOf(int links, int firstFence) {
     std::vector<FencedResult> chain;
     const SharedMemoryPtr memories[] = {out_, other_};
@@ -416,7 +417,7 @@ class ChainTest : public RemoteFencedTest {
     return counts;
   }
 
-  // An executor may start more of its usual threads while one of them ends a link.
+  // An executor may start more of its usual threads while one of them completes a link.
   static void expectAtMostUsualThreadsMore(const std::vector<size_t>& now,
                                            const std::vector<size_t>& before) {
     for (size_t i = 0; i < now.size(); ++i) {
@@ -436,7 +437,7 @@ TEST_F(ChainTest, AThousandExecutionsOverTwoDriversNeedNoThreadEach) {
     start.signaller.signal();
     EXPECT_EQ(waitFor(chain.back()), FenceState::SIGNALLED);
   };
-  cycle(100);  // most threads are there afterwards
+  cycle(100);  // most threads exist afterwards
   const std::vector<size_t> threads = threadCounts();
   const std::vector<size_t> descriptors = descriptorCounts();
   for (const SharedMemoryPtr& memory : {out_, other_}) {

@@ -48,7 +48,7 @@ ExecutionPromise execute12(wire::v1_2::IPreparedModel::Client client, const Requ
   return sendSynchronous(kj::mv(call), request, outputs);
 }
 
-// HAL 1.0 and 1.1 have nothing but asynchronous execution.
+// HAL 1.0 and 1.1 have only asynchronous execution.
 ExecutionPromise execute10(Side& side, wire::v1_0::IPreparedModel::Client client,
                            const Request& request, size_t outputs) {
   auto call = client.executeRequest();
@@ -171,7 +171,7 @@ Result<ExecutionResult> RemotePreparedModel::carry(RingLane* lane,
     }
     result = std::move(*answer);
   }
-  // The methods of HAL 1.0 and 1.1 tell a status and nothing else.
+  // The methods of HAL 1.0 and 1.1 return only a status.
   if (version_ >= HalVersion::V1_2 || result.status.ok()) {
     checkResult(*model_, packed.request(), sizes_, result);
   }
@@ -183,11 +183,11 @@ Result<ExecutionResult> RemotePreparedModel::carry(RingLane* lane,
   return result;
 }
 
-// Has memory of its own for the arguments, so that a ring's driver may keep the request. The key
-// names the request with that memory.
+// Has its own memory for the arguments, so that a ring's driver may keep the request. The key names
+// the request with that memory.
 class RemotePreparedModel::Reusable final : public ReusableExecution {
  public:
-  // Without a lane of a burst, each computation borrows one of the prepared model's.
+  // Without a burst's lane, each computation borrows a lane of the prepared model.
   Reusable(std::shared_ptr<RemotePreparedModel> preparedModel, std::shared_ptr<RingLane> lane,
            const Request& request)
       : preparedModel_(std::move(preparedModel)), lane_(std::move(lane)), request_(request) {}
@@ -202,7 +202,7 @@ class RemotePreparedModel::Reusable final : public ReusableExecution {
     Result<ExecutionResult> result = computeIn(lane, drops ? withoutAttributes(options) : options);
     if (borrowed != nullptr) model.lanes_.giveBack(std::move(borrowed));
     if (packed_ && packed_->isAbandoned()) {
-      // The driver may still use the memory. The next computation has other memory, and is another
+      // The driver may still use the memory. The next computation gets other memory, and is a new
       // request for the driver.
       packed_.reset();
       endRecordings();
@@ -235,7 +235,7 @@ class RemotePreparedModel::Reusable final : public ReusableExecution {
     key_ = ++lastKey;
     return okStatus();
   }
-  // The ring may have a recording from now on.
+  // Remembers a ring that may have a recording of the request.
   void note(const std::shared_ptr<RecordingNumbers>& ring) {
     for (const auto& known : rings_) {
       if (!known.owner_before(ring) && !ring.owner_before(known)) return;
@@ -254,7 +254,7 @@ class RemotePreparedModel::Reusable final : public ReusableExecution {
   const std::shared_ptr<RingLane> lane_;
   const Request& request_;
   ArgumentPacker packer_;
-  std::optional<ArgumentPacker::PackedRequest> packed_;  // gives its memory back to packer_
+  std::optional<ArgumentPacker::PackedRequest> packed_;  // returns its memory to packer_
   uint64_t key_ = 0;
   std::vector<std::weak_ptr<RecordingNumbers>> rings_;
 };
@@ -321,7 +321,7 @@ Status RemotePreparedModel::saveToCache(int modelCache, int dataCache, const Tok
       return true;
     });
   };
-  // A driver may have to compile first.
+  // The driver may have to compile first.
   return connection_->call<bool>("saveToCache", start, CallLimit::computing(std::nullopt))
       .takeStatus();
 }

@@ -1,6 +1,6 @@
 // RemotePreparedModel: a prepared model in a driver's process.
 // Thread safety: as hal::PreparedModel.
-// Ownership: keeps its driver running; its destruction frees the model in the driver.
+// Ownership: keeps its driver running. Its destruction frees the model in the driver.
 #pragma once
 
 #include <atomic>
@@ -18,7 +18,7 @@ namespace halyard::hal {
 class RemotePreparedModel final : public PreparedModel,
                                   public std::enable_shared_from_this<RemotePreparedModel> {
  public:
-  // What a prepared model is made of, beside the driver's.
+  // The parts of a prepared model that this process holds.
   struct Parts {
     std::shared_ptr<DriverConnection> connection;
     std::shared_ptr<const Model> model;
@@ -26,7 +26,7 @@ class RemotePreparedModel final : public PreparedModel,
     bool takesAttributes;  // of extensions
     Priority priority;
     RemoteFencing fencing;
-    OperandSizes sizes;  // with those of the driver's extensions
+    OperandSizes sizes;  // with the types of the driver's extensions
   };
   // `id`: the model's key in DriverConnection::Side::preparedModels.
   RemotePreparedModel(Parts parts, uint64_t id);
@@ -34,28 +34,29 @@ class RemotePreparedModel final : public PreparedModel,
 
   ExecutionResult executeSynchronously(const Request& request,
                                        const ExecuteOptions& options) override;
-  // Checked and packed once; the driver keeps the request for a ring, where it can.
+  // Checks the request now, and packs it once. The driver keeps the request for a ring, if it can.
   Result<std::unique_ptr<ReusableExecution>> createReusableExecution(
       const Request& request) override;
   Status saveToCache(int modelCache, int dataCache, const Token& token) override;
 
   const std::shared_ptr<DriverConnection>& connection() const { return connection_; }
   uint64_t id() const { return id_; }
-  // The driver's own for HAL 1.3 and arguments in pools. Otherwise the execution waits in this
-  // process, for an old driver knows no fences, and pointers are read and written here; an old
-  // driver with nothing to wait for has computed on return, and there is no fence.
+  // The driver's own executeFenced for HAL 1.3 and arguments in pools that fit into a message.
+  // Otherwise this process waits for the fences: an older driver has no fences, and pointers are
+  // valid only here. An older driver without pending fences has computed on return, and there is no
+  // fence.
   FencedResult executeFenced(const Request& request, std::span<const int> waitFor,
                              const ExecuteOptions& options,
                              std::optional<std::chrono::nanoseconds> duration) override;
   Result<std::unique_ptr<Burst>> configureBurst() override;
 
-  // Over the lane's ring, which is opened if need be; over the connection without a lane, or when
-  // the ring cannot take the request.
+  // Executes over the lane's ring, and opens the ring if necessary. Uses the connection without a
+  // lane, or when the ring cannot take the request.
   ExecutionResult executeIn(RingLane* lane, const Request& request, const ExecuteOptions& options);
-  // The same for the lane of a burst; for any lane if it is null.
+  // A reusable execution over the lane of a burst, or over any lane if `lane` is null.
   Result<std::unique_ptr<ReusableExecution>> recordIn(std::shared_ptr<RingLane> lane,
                                                       const Request& request);
-  // Whether executions without a burst use rings; they do from the start.
+  // Whether executions without a burst use rings. The default is true.
   void useRings(bool use) { usesRings_ = use; }
 
  private:
@@ -67,16 +68,18 @@ class RemotePreparedModel final : public PreparedModel,
   Result<ExecutionResult> executeRemotely(RingLane* lane, const Request& request,
                                           const ExecuteOptions& options);
   Status check(const Request& request) const;
-  // Of the driver's executions: older drivers know none, and their clients are not to notice the
-  // difference.
+  // The deadline of the driver's executions. Older drivers have no deadlines, and their clients
+  // must not notice the difference.
   std::optional<TimePoint> deadlineOf(const ExecuteOptions& options) const;
-  // Before each execution: the deadline has not passed, and the lane has a ring if it can have one.
+  // Before each execution: checks that the deadline has not passed, and opens the lane's ring if
+  // possible.
   Status begin(RingLane* lane, const ExecuteOptions& options);
-  // Has the driver compute the request, by the lane's ring or a call, and brings the results back.
-  // `key`: of a request that is computed again and again; 0 for others.
+  // Sends the request over the lane's ring or as a call, and copies the results back. `key`: the
+  // key of a reusable request; 0 for others.
   Result<ExecutionResult> carry(RingLane* lane, ArgumentPacker::PackedRequest& packed, uint64_t key,
                                 const ExecuteOptions& options);
-  // Before an execution that is traced: see DriverConnection::traceModel.
+  // Gives the current context to the driver before a traced execution: see
+  // DriverConnection::traceModel.
   void nameInTrace();
   Result<ExecutionResult> call(const char* method, const Request& packed,
                                const ExecuteOptions& options, std::optional<TimePoint> deadline);
@@ -92,7 +95,7 @@ class RemotePreparedModel final : public PreparedModel,
   ArgumentPacker packer_;  // for executions without a lane
   RingLanes lanes_;
   std::atomic<bool> usesRings_ = true;
-  std::atomic<uint64_t> traceContext_ = 0;  // what the driver knows it by
+  std::atomic<uint64_t> traceContext_ = 0;  // the last context that the driver got
 };
 
 }  // namespace halyard::hal

@@ -14,9 +14,9 @@ namespace {
 
 using Side = DriverConnection::Side;
 
-// After which a driver that does not answer is looked after.
+// A wait that is longer than this also checks whether the driver is alive.
 constexpr std::chrono::seconds kPatience{1};
-// How long after the deadline the driver's own answer is waited for.
+// The time after a deadline for the driver's own answer to arrive.
 constexpr std::chrono::milliseconds kGrace{4};
 
 class BurstCallbackServer final : public wire::v1_2::IBurstCallback::Server {
@@ -58,8 +58,8 @@ void encodeQueue(MemoryEncoder& encoder, uint32_t index, const SharedMemoryPtr& 
 struct Opened {
   uint64_t burst = 0;  // its key in Side::bursts
   bool extended = false;
-  uint32_t recordings = 0;                   // that the driver keeps
-  std::shared_ptr<ForeignFd> memoryChannel;  // invalid: the driver takes none
+  uint32_t recordings = 0;                   // the number of recordings that the driver keeps
+  std::shared_ptr<ForeignFd> memoryChannel;  // invalid: the driver accepts no memories
 };
 
 // The answer to configureExecutionBurst.
@@ -70,7 +70,8 @@ kj::Promise<Result<Opened>> takeBurst(Side& side, Response& response) {
   if (!response.hasBurstContext()) {
     return Result<Opened>(opFailed("it opens a burst without a context"));
   }
-  // A driver of an earlier schema has a doorbell of its own, and that is nothing to write to.
+  // A driver of an earlier schema makes its own doorbell. The client must not write to a driver's
+  // descriptor.
   if (!response.getTakesDoorbell()) {
     return Result<Opened>(opFailed("it does not watch its client's doorbell"));
   }
@@ -80,7 +81,8 @@ kj::Promise<Result<Opened>> takeBurst(Side& side, Response& response) {
   side.bursts.emplace(opened.burst, response.getBurstContext());
   if (!response.hasMemoryChannel()) return Result<Opened>(std::move(opened));
   return duplicateFd(response.getMemoryChannel()).then([opened](ForeignFd channel) {
-    // Whatever else it may be could keep the sender waiting; and nothing is received through it.
+    // A send through another kind of descriptor could block. Nothing is received through the
+    // channel.
     if (checkLocalSocket(channel.get(), SOCK_SEQPACKET).ok() &&
         ::shutdown(channel.get(), SHUT_RD) == 0) {
       *opened.memoryChannel = std::move(channel);
@@ -89,7 +91,7 @@ kj::Promise<Result<Opened>> takeBurst(Side& side, Response& response) {
   });
 }
 
-// A call under way, for whose end its caller may have no time.
+// A running call whose caller may give up before its end.
 class Opening {
  public:
   // Loop thread.
@@ -100,13 +102,15 @@ class Opening {
     isThere_ = true;
     done_.notify_all();
   }
-  // False: it has not come by then. Looks for it for a while before it sleeps, as Completion does.
+  // Returns false when there is no answer by `until`. Polls for the answer for a while before it
+  // sleeps, as Completion does.
   bool comesBy(TimePoint until) {
     SpinWait::forAnswer([this] { return isThere_.load(); });
     std::unique_lock lock(mutex_);
     return done_.wait_until(lock, until, [this] { return result_.has_value(); });
   }
-  // What has come by now; MISSED_DEADLINE_TRANSIENT if nothing has, and nothing will be taken.
+  // Returns the answer. MISSED_DEADLINE_TRANSIENT without an answer; a later answer is then
+  // dropped.
   Result<Opened> take() {
     const std::lock_guard lock(mutex_);
     if (result_) return std::move(*result_);
@@ -125,11 +129,11 @@ class Opening {
 
 }  // namespace
 
-// The way to the driver's end of the burst, for as long as there is one: memories tell through it
-// that they are gone, from wherever that happens.
+// The path to the driver's end of the burst while the RemoteRing exists. A memory reports its end
+// through it, from any thread.
 struct RemoteRing::Link {
   std::mutex mutex;
-  DriverConnection* connection = nullptr;  // while the RemoteRing, which keeps it, lives
+  DriverConnection* connection = nullptr;  // null before connect and after the RemoteRing
   uint64_t burst = 0;                      // its key in Side::bursts
 
   void post(std::function<void(Side&, uint64_t burst)> work) {
@@ -206,7 +210,7 @@ Status RemoteRing::connect(uint64_t preparedModel, const RingClient::Channels& c
     const TimePoint now = Clock::now();
     const TimePoint limit = until ? *until : now + connection_->promptLimit();
     if (!opening->comesBy(std::min(limit, now + kPatience))) {
-      // From now on the driver is asked whether it is still there.
+      // From now on the connection checks whether the driver is alive.
       const DriverConnection::Wait waiting(*connection_);
       (void)opening->comesBy(limit);
     }
@@ -217,7 +221,7 @@ Status RemoteRing::connect(uint64_t preparedModel, const RingClient::Channels& c
   HALYARD_ASSIGN_OR_RETURN(const Opened opened, std::move(answer));
   if (opened.memoryChannel->valid()) {
     slots_->offerBy([channel = opened.memoryChannel](int32_t slot, const SharedMemory& memory) {
-      // What cannot be handed over is asked for.
+      // The driver asks for a memory that cannot be passed.
       (void)offerMemory(channel->get(), slot, memory);
     });
   }
@@ -258,10 +262,10 @@ RemoteRing::~RemoteRing() {
 bool RemoteRing::takes(const Request& request, const ExecuteOptions& options) const {
   if (request.pools.size() > wire::MAX_FDS_PER_MESSAGE) return false;
   if (client_->hasEnded()) return false;
-  if (!options.attributes.empty()) return false;  // the packets have no room for them
+  if (!options.attributes.empty()) return false;  // packets have no field for them
   const bool timed = options.deadline || options.loopTimeout;
   if (timed && version_ >= HalVersion::V1_3 && !extended_) return false;
-  // Tokens have no slot, and images are nothing that a ring could keep mapped.
+  // Tokens have no slot, and a ring cannot keep images mapped.
   return std::all_of(request.pools.begin(), request.pools.end(), [](const RequestPool& pool) {
     const auto* memory = std::get_if<SharedMemoryPtr>(&pool);
     return memory != nullptr && (*memory)->kind() != MemoryKind::HARDWARE_BUFFER;
@@ -286,7 +290,7 @@ RemoteRing::Outcome RemoteRing::executeRecorded(uint64_t key, const Request& req
   encode(request, options);
   appendRecording(use->number, &packet_);
   Outcome outcome = exchange(options, outputs, what);
-  // After an error the driver may have it, or not: it is recorded again.
+  // After an error the driver may or may not have the recording, so the request is recorded again.
   if (outcome.state == Outcome::State::ANSWERED && outcome.result.status.ok()) {
     recordings_->confirm(key);
   }
@@ -309,17 +313,17 @@ RemoteRing::Outcome RemoteRing::exchange(const ExecuteOptions& options, size_t o
     return outcome;
   }
   std::optional<TimePoint> until;
-  // A HAL before 1.3 knows of no deadlines.
+  // HAL versions before 1.3 have no deadlines.
   if (timed() && options.deadline && *options.deadline < TimePoint::max() - kGrace) {
     until = *options.deadline + kGrace;
   }
-  // Without a deadline the driver counts as hung some day.
+  // Without a deadline, the driver counts as hung after this time.
   const std::chrono::nanoseconds limit = connection_->executionLimit();
   const std::chrono::nanoseconds patience =
       until ? kPatience : std::min<std::chrono::nanoseconds>(limit, kPatience);
   RingClient::Wait how = client_->wait(until, patience);
   if (how == RingClient::Wait::TIMED_OUT && (!until || Clock::now() < *until)) {
-    // From now on the driver is asked whether it is still there.
+    // From now on the connection checks whether the driver is alive.
     const DriverConnection::Wait waiting(*connection_);
     how = until ? client_->wait(until) : client_->wait(std::nullopt, limit - patience);
     if (how == RingClient::Wait::TIMED_OUT && !until) {
@@ -352,7 +356,8 @@ RemoteRing::Outcome RemoteRing::ended(RingClient::Wait how, const ExecuteOptions
       status = opFailed("{}: it has spoilt the ring", what);
       break;
     default: {
-      // Mostly because it is ending, which the connection knows better.
+      // The driver has closed the burst, mostly because it is ending. A call returns the exact
+      // error.
       const auto alive =
           connection_->call<bool>(what,
                                   [](Side& side) {

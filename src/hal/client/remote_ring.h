@@ -1,7 +1,7 @@
-// RemoteRing: a burst of a prepared model in a driver's process: the ring, and what goes with it
-// over the connection (docs/burst_format.md).
+// RemoteRing: a burst of a prepared model in a driver's process: the ring, and the calls that
+// belong to it (docs/burst_format.md).
 // Thread safety: one execution at a time.
-// Ownership: keeps the driver running; its destruction ends the burst in the driver.
+// Ownership: keeps the driver running. Its destruction ends the burst in the driver.
 #pragma once
 
 #include <memory>
@@ -17,8 +17,9 @@ namespace halyard::hal {
 
 class RemoteRing {
  public:
-  // `preparedModel`: its key in DriverConnection::Side::preparedModels. The driver's refusal is
-  // OP_FAILED, or whatever it says; MISSED_DEADLINE_TRANSIENT if it has said nothing until then.
+  // `preparedModel`: its key in DriverConnection::Side::preparedModels. Returns the driver's error
+  // if it refuses. MISSED_DEADLINE_TRANSIENT without an answer by `until`. OP_FAILED without
+  // `until` and without an answer in time.
   static Result<std::unique_ptr<RemoteRing>> open(std::shared_ptr<DriverConnection> connection,
                                                   uint64_t preparedModel, HalVersion version,
                                                   std::optional<TimePoint> until,
@@ -38,19 +39,19 @@ class RemoteRing {
     ExecutionResult result;
     bool namesDriver = false;  // The status already names the driver.
   };
-  // The request's arguments are in pools, or omitted, and its pools shared memory. A driver that
-  // does not answer is given up shortly after the deadline: MISSED_DEADLINE_TRANSIENT. `what` names
-  // the call in errors.
+  // Executes a request. Its arguments are in pools, or omitted, and its pools are shared memory.
+  // MISSED_DEADLINE_TRANSIENT without an answer shortly after the deadline. `what` names the call
+  // in errors.
   Outcome execute(const Request& request, const ExecuteOptions& options, size_t outputs,
                   const char* what);
-  // The same for a request that is computed again and again, with the same memory. The driver keeps
-  // it, if it has room, and a packet of its own runs it from then on. `key`: as of
-  // RecordingNumbers.
+  // As execute, for a request that is computed repeatedly with the same memory. If the driver has
+  // room, it keeps the request. Later computations then send a short packet that runs it. `key`:
+  // see RecordingNumbers.
   Outcome executeRecorded(uint64_t key, const Request& request, const ExecuteOptions& options,
                           size_t outputs, const char* what);
-  // The ring's recordings. They may outlive it.
+  // The ring's recordings. They may outlive the ring.
   const std::shared_ptr<RecordingNumbers>& recordings() const { return recordings_; }
-  // Whether a request can go this way at all.
+  // Whether this ring can execute the request.
   bool takes(const Request& request, const ExecuteOptions& options) const;
 
  private:
@@ -61,10 +62,10 @@ class RemoteRing {
   Status connect(uint64_t preparedModel, const RingClient::Channels& channels,
                  uint32_t requestCapacity, uint32_t resultCapacity, std::optional<TimePoint> until);
   void createRecordings();
-  // Whether deadlines and loop timeouts are put in packets.
+  // Whether packets contain deadlines and loop timeouts.
   bool timed() const { return extended_ && version_ >= HalVersion::V1_3; }
   void encode(const Request& request, const ExecuteOptions& options);
-  // Sends packet_, and waits for the answer.
+  // Sends packet_ and waits for the answer.
   Outcome exchange(const ExecuteOptions& options, size_t outputs, const char* what);
   Outcome ended(RingClient::Wait how, const ExecuteOptions& options, const char* what);
 

@@ -13,7 +13,7 @@ Status RingLane::open(const std::shared_ptr<DriverConnection>& connection, uint6
     return okStatus();
   }
   if (opened.status().code() == ResultCode::MISSED_DEADLINE_TRANSIENT) return opened.takeStatus();
-  // Ordinary calls say what is wrong, if it is more than that.
+  // Execution continues with ordinary calls. They report the cause if it concerns them, too.
   refused = true;
   return okStatus();
 }

@@ -1,6 +1,6 @@
-// RingLanes: the rings that a prepared model keeps for executions that are no bursts.
-// Thread safety: borrow and giveBack may be called from any thread; a lane is used by one.
-// Ownership: owns the lanes that nobody has borrowed.
+// RingLanes: the rings that a prepared model keeps for executions without a burst.
+// Thread safety: borrow and giveBack may be called from any thread. One thread uses a lane.
+// Ownership: owns the lanes that are not borrowed.
 #pragma once
 
 #include <memory>
@@ -12,11 +12,12 @@
 
 namespace halyard::hal {
 
-// A ring, and memory for arguments that is always the same: the driver keeps it mapped. Without a
-// ring, a way for nothing but ordinary calls.
+// A ring, and memory for its arguments. The memory stays the same, and the driver keeps it mapped.
+// A lane without a ring is for ordinary calls only.
 struct RingLane {
-  // Opens the ring if there is none, unless the driver has refused once. OK without a ring then;
-  // MISSED_DEADLINE_TRANSIENT when the driver has not answered until then.
+  // Opens the ring if the lane has no ring. Returns OK without a ring if the driver is dead, has a
+  // HAL before 1.2, or refuses now or has refused before. MISSED_DEADLINE_TRANSIENT when the driver
+  // has not answered by `until`.
   Status open(const std::shared_ptr<DriverConnection>& connection, uint64_t preparedModel,
               HalVersion version, std::optional<TimePoint> until);
 
@@ -27,10 +28,10 @@ struct RingLane {
 
 class RingLanes {
  public:
-  // More executions at once go over the connection.
+  // Executions beyond this number at the same time use the connection.
   static constexpr unsigned kMaxLanes = 4;
 
-  // Null when all are in use.
+  // Null when all lanes are in use.
   std::unique_ptr<RingLane> borrow();
   void giveBack(std::unique_ptr<RingLane> lane);
 

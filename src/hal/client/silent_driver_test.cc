@@ -1,5 +1,4 @@
-// What a client does about a driver that is late, stopped or wedged: deadlines, and the end of
-// patience.
+// Tests of a client with a driver that is late, stopped or stuck: deadlines and execution limits.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <signal.h>
@@ -24,7 +23,7 @@ using ::testing::AllOf;
 using ::testing::HasSubstr;
 using namespace hal::testing;  // NOLINT: the test driver's vocabulary
 
-// Against hangs only: the benchmark has the real figures.
+// Limits hangs only. The benchmark has the real figures.
 constexpr seconds kAtMost{5};
 
 Manifest testManifest(HalVersion version = HalVersion::V1_3) {
@@ -95,7 +94,7 @@ TEST_F(SilentDriver, AnExecutionThatNeverEndsMissesItsDeadline) {
   EXPECT_EQ(status.code(), ResultCode::MISSED_DEADLINE_TRANSIENT);
   EXPECT_THAT(status.message(),
               AllOf(HasSubstr("driver 'test-driver'"), HasSubstr("executeSynchronously_1_3")));
-  // Others are served on.
+  // The driver still serves other calls.
   EXPECT_TRUE(execute(1).ok());
 }
 
@@ -112,7 +111,7 @@ TEST_F(SilentDriver, AStoppedDriverMissesDeadlinesAndServesOnWhenItIsContinued) 
   EXPECT_EQ(prepare(options).status().code(), ResultCode::MISSED_DEADLINE_TRANSIENT);
   EXPECT_LT(Clock::now() - start, kAtMost);
   send(SIGCONT);
-  // Its late answers harm nobody, and its late reads and writes concern memory of their own.
+  // Late answers have no effect. Late reads and writes use memory of their own.
   for (int i = 0; i < 20; ++i) EXPECT_TRUE(execute(static_cast<float>(i)).ok());
   EXPECT_TRUE(prepare().ok());
   EXPECT_EQ(device_->processId(), pid);
@@ -151,7 +150,7 @@ TEST_F(SilentDriver, AStoppedDriverIsKilledInTheEnd) {
   EXPECT_EQ(status.code(), ResultCode::DEAD_OBJECT);
   EXPECT_THAT(status.message(), HasSubstr("has not answered anything for 300 ms and was killed"));
   EXPECT_THAT(execute(1).message(), HasSubstr("has not answered anything"));
-  // The next model starts it anew.
+  // The next preparation starts the driver again.
   auto prepared = prepare();
   ASSERT_TRUE(prepared.ok()) << prepared.status().toString();
   EXPECT_NE(device_->processId(), pid);
@@ -163,13 +162,13 @@ TEST_F(SilentDriver, ALongComputationIsNoSilence) {
   const Variable limit("HALYARD_DRIVER_ANSWER_TIMEOUT_MS", "300");
   open();
   const pid_t pid = device_->processId();
-  // Five times as long as a driver may be silent.
+  // Five times the longest silence of a driver.
   EXPECT_EQ(execute(kHang, by(milliseconds(1500))).code(), ResultCode::MISSED_DEADLINE_TRANSIENT);
   EXPECT_TRUE(execute(1).ok());
   EXPECT_EQ(device_->processId(), pid);
 }
 
-// It answers, but not what it was asked to compute.
+// The driver answers other calls, but the execution does not end.
 TEST_F(SilentDriver, AnExecutionWithoutADeadlineHasALimit) {
   const Variable limit("HALYARD_DRIVER_EXECUTION_TIMEOUT_MS", "400");
   using Run = std::function<Status()>;
@@ -199,7 +198,7 @@ TEST_F(SilentDriver, AnExecutionWithoutADeadlineHasALimit) {
                 AllOf(HasSubstr(fmt::format("driver 'test-driver' (process {})", pid)),
                       HasSubstr("has not answered executeSynchronously_1_3 within 400 ms and was "
                                 "killed")));
-    // Its process is gone, and the next model starts another.
+    // Its process has ended, and the next preparation starts another.
     const auto end = Clock::now() + seconds(20);
     while (::kill(pid, 0) == 0 && Clock::now() < end) std::this_thread::yield();
     EXPECT_NE(::kill(pid, 0), 0);
@@ -233,7 +232,7 @@ TEST_F(SilentDriver, TheManifestSetsTheLimitUnlessTheEnvironmentDoes) {
   EXPECT_THAT(execute(kHang).message(), HasSubstr("within 350 ms"));
 }
 
-// A deadline is the application's word, also one that is later than the limit.
+// An application's deadline replaces the limit, even if the deadline is later.
 TEST_F(SilentDriver, TheLimitIsNotForExecutionsWithADeadline) {
   const Variable limit("HALYARD_DRIVER_EXECUTION_TIMEOUT_MS", "200");
   open();
@@ -247,14 +246,14 @@ TEST_F(SilentDriver, APreparationWithoutADeadlineHasTheLimitToo) {
   open();
   send(SIGKILL);
   EXPECT_EQ(execute(1).code(), ResultCode::DEAD_OBJECT);
-  const Variable mode("HALYARD_TEST_DRIVER", "slow");  // takes 250 ms
+  const Variable mode("HALYARD_TEST_DRIVER", "slow");  // the preparation takes 250 ms
   const Variable limit("HALYARD_DRIVER_EXECUTION_TIMEOUT_MS", "50");
   const Status status = prepare().status();
   EXPECT_EQ(status.code(), ResultCode::DEAD_OBJECT) << status.toString();
   EXPECT_THAT(status.message(), HasSubstr("has not answered prepareModel_1_3 within 50 ms"));
 }
 
-// All that wait for it learn of it, not only the one whose execution took too long.
+// All waiting callers get the error, not only the caller whose execution took too long.
 TEST_F(SilentDriver, AHangEndsWhatElseWaits) {
   const Variable limit("HALYARD_DRIVER_EXECUTION_TIMEOUT_MS", "400");
   open();
@@ -289,7 +288,7 @@ TEST_F(SilentDriver, AFencedExecutionWithoutADeadlineHasTheLimit) {
   const FencedResult result =
       prepared_->executeFenced(fencedRequest(kHang), fences, {}, std::nullopt);
   ASSERT_TRUE(result.status.ok()) << result.status.toString();
-  // What it waits for takes as long as it likes.
+  // The time before the fence is signalled does not count.
   EXPECT_EQ(waitFence(result.fence.get(), Clock::now() + milliseconds(900)).value(),
             FenceState::PENDING);
   const auto began = Clock::now();
@@ -302,32 +301,7 @@ TEST_F(SilentDriver, AFencedExecutionWithoutADeadlineHasTheLimit) {
               HasSubstr("has not answered executeFenced within 400 ms and was killed"));
 }
 
-TEST_F(SilentDriver, WaitersByOtherMeansLearnOfTheEnd) {
-  const Variable limit("HALYARD_DRIVER_ANSWER_TIMEOUT_MS", "300");
-  auto opened = DriverConnection::open(loop_, testManifest(), seconds(10));
-  ASSERT_TRUE(opened.ok()) << opened.status().toString();
-  const std::shared_ptr<DriverConnection> connection = *opened;
-  std::atomic<int> takenBack{0};
-  std::atomic<bool> woken{false};
-  connection->whenDead([&] { ++takenBack; }).reset();
-  const auto watch = connection->whenDead([&] {
-    woken = true;
-    woken.notify_all();
-  });
-  ASSERT_EQ(::kill(connection->processId(), SIGSTOP), 0);
-  {
-    const DriverConnection::Wait wait(*connection);
-    woken.wait(false);
-  }
-  EXPECT_TRUE(connection->dead());
-  EXPECT_EQ(takenBack, 0);
-  // It is too late to wait: at once.
-  int late = 0;
-  const auto after = connection->whenDead([&] { ++late; });
-  EXPECT_EQ(late, 1);
-}
-
-// Whoever waits for a fence tells nobody.
+// A thread that waits for a fence makes no call, so the connection does not know of its wait.
 TEST_F(SilentDriver, AFenceOfAStoppedDriverFailsInTheEnd) {
   const Variable limit("HALYARD_DRIVER_ANSWER_TIMEOUT_MS", "300");
   open();
@@ -355,7 +329,7 @@ TEST_F(SilentDriver, AStartThatTakesTooLongMissesTheDeadlineAndGoesOn) {
     EXPECT_LT(Clock::now() - start, milliseconds(900));
     EXPECT_EQ(late.code(), ResultCode::MISSED_DEADLINE_TRANSIENT) << late.toString();
     EXPECT_THAT(late.message(), HasSubstr("has not started by the deadline"));
-    // Who comes later learns how that start ended.
+    // A later caller gets the result of that start.
     const Status failed = prepare().status();
     EXPECT_EQ(failed.code(), ResultCode::DEAD_OBJECT) << failed.toString();
     EXPECT_THAT(failed.message(), HasSubstr("within 1000 ms of its start"));

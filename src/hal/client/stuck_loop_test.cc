@@ -1,4 +1,5 @@
-// Limits hold although the RPC thread does not work: whoever waits has a clock of his own.
+// Tests of time limits while the RPC thread does not work: each waiting thread checks its own
+// limit.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/socket.h>
@@ -42,7 +43,7 @@ Manifest testManifest() {
   return manifest;
 }
 
-// Where a driver that is a service would listen.
+// The listening socket of a driver that is a service.
 class ServiceSocket {
  public:
   ServiceSocket() {
@@ -73,10 +74,10 @@ class StuckLoop : public ::testing::Test {
  protected:
   void TearDown() override { release(); }
 
-  // From now on the thread does nothing until it is released.
+  // After this, the thread is blocked until release().
   void block() {
     Completion<bool> begun;
-    // The thread may come back from its wait after this object has gone.
+    // The thread may return from its wait after the end of this object.
     loop_->post([released = released_, &begun](RpcLoop::Context&) {
       begun.set(true);
       (void)released->waitUntil(Clock::now() + kStuck);
@@ -85,7 +86,7 @@ class StuckLoop : public ::testing::Test {
     begun_ = Clock::now();
   }
   void release() { released_->set(true); }
-  // Did it come soon, and not because the thread works again?
+  // Checks that the result came before the thread could work again.
   void expectSoon() const { EXPECT_LT(Clock::now() - begun_, kTimeLimit); }
 
   std::shared_ptr<Completion<bool>> released_ = std::make_shared<Completion<bool>>();
@@ -107,7 +108,7 @@ TEST_F(StuckLoop, DeadlinesHold) {
   EXPECT_TRUE(again.ok()) << again.status().toString();
 }
 
-// A call ends with its connection, also when its waiter has given it up.
+// A call ends with its connection, even after its waiting thread has given up.
 TEST_F(StuckLoop, WhatHasBeenGivenUpEndsWithTheConnection) {
   const auto testDevice = std::make_shared<TestDevice>();
   const auto server = Server::start(RpcLoop::start().value(), testDevice).value();
@@ -131,7 +132,7 @@ TEST_F(StuckLoop, WhatHasBeenGivenUpEndsWithTheConnection) {
   caller.join();
   expectSoon();
   prepared.reset();
-  // Until the connection has gone, the loop runs posted tasks only: the call learns of the end
+  // The loop runs only posted tasks until the connection has gone. The call then learns of the end
   // later.
   std::atomic<bool> isGone = false;
   const std::function<void(RpcLoop::Context&)> goOn = [&](RpcLoop::Context&) {
@@ -179,10 +180,11 @@ TEST_F(StuckLoop, AServerIsTold) {
   release();
 }
 
-// A driver whose descriptors are to hold up the application.
+// A driver whose descriptors block on close.
 TEST_F(StuckLoop, ADriversDescriptorsHoldUpNobody) {
   const ServiceSocket service;
-  // The driver: half a message, with a socket in whose queue another lingers; and no answer.
+  // The driver sends half a message with a socket whose queue contains a lingering socket. It does
+  // not answer.
   std::vector<LingeringSocket> lingering;
   std::vector<UniqueFd> connections;
   std::thread driver([&] {

@@ -22,7 +22,7 @@ Result<SharedMemoryPtr> DatumQueue::create(uint32_t capacity) {
 
 DatumQueue DatumQueue::begin(std::shared_ptr<const Mapping> mapping, uint8_t* at,
                              uint32_t capacity) {
-  // The memory is zero, which is what the positions start with.
+  // The memory is zero, and so are the positions.
   const uint32_t start[] = {kQueueMagic, kQueueVersion, capacity, sizeof(Datum)};
   std::memcpy(at, start, sizeof start);
   return DatumQueue(std::move(mapping), at, capacity);
@@ -63,7 +63,7 @@ Result<DatumQueue> DatumQueue::map(const SharedMemory& memory, const QueueShape&
 }
 
 std::optional<uint32_t> QueueWriter::space(size_t wanted) {
-  // The reader's line is looked at only when what is known of it is not enough.
+  // The reader's cache line is read only when its last known position leaves too little room.
   if (written_ - readSeen_ + wanted > queue_.capacity()) {
     readSeen_ = queue_.header().read.load(std::memory_order_acquire);
   }
@@ -79,7 +79,7 @@ void QueueWriter::write(std::span<const Datum> packet) {
   std::copy_n(packet.begin() + static_cast<ptrdiff_t>(first), packet.size() - first,
               queue_.datums());
   written_ += packet.size();
-  // Before the reader's event word is looked at; see announceSleep.
+  // This store precedes the load of the reader's event word; see announceSleep.
   queue_.header().written.store(written_, std::memory_order_seq_cst);
 }
 

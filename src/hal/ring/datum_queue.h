@@ -1,7 +1,8 @@
 // Queues of datums in shared memory with one writer and one reader: the two channels of a burst
-// (docs/burst_format.md). The other end may be hostile: it can spoil its own queue, nothing else.
-// Thread safety: one thread at a time on each end; wakeReader and sleeps from any thread.
-// Ownership: a DatumQueue shares its mapping; reader and writer refer to a queue.
+// (docs/burst_format.md). The other end may be hostile. It can damage only its own queue.
+// Thread safety: one thread at a time at each end. QueueWriter::close, takeSleeper and
+// wakeEventWord may be called from any thread.
+// Ownership: a DatumQueue shares its mapping. Reader and writer refer to a queue.
 #pragma once
 
 #include <array>
@@ -19,11 +20,11 @@ namespace halyard::hal {
 inline constexpr uint32_t kQueueMagic = 0x51594c48;  // "HLYQ"
 inline constexpr uint32_t kQueueVersion = 1;
 inline constexpr uint32_t kDefaultQueueCapacity = 1024;
-// Two datums are the smallest result.
+// The smallest result has two datums.
 inline constexpr uint32_t kMinQueueCapacity = 2;
 inline constexpr uint32_t kMaxQueueCapacity = 1 << 16;
 
-// One element: a tag, and a payload at byte 4 or 8. Bytes that have no meaning are zero.
+// One element: a tag, and a payload at byte 4 or 8. Unused bytes are zero.
 struct Datum {
   std::array<uint32_t, 6> words{};
 
@@ -32,21 +33,21 @@ struct Datum {
 };
 static_assert(sizeof(Datum) == 24);
 
-// The start of a queue's memory; the datums follow. What each end writes has lines of its own.
+// The start of a queue's memory, before the datums. Each end writes to its own cache lines.
 struct QueueHeader {
   uint32_t magic;
   uint32_t version;
   uint32_t capacity;
   uint32_t datumBytes;
-  alignas(64) std::atomic<uint64_t> written;  // datums, since the start
-  std::atomic<uint32_t> closed;               // not 0: nothing will come any more
-  std::atomic<uint32_t> writerCore;           // where the writer ran last, plus 1; 0: unknown
-  alignas(64) std::atomic<uint64_t> read;     // datums, since the start
+  alignas(64) std::atomic<uint64_t> written;  // datums since the start
+  std::atomic<uint32_t> closed;               // not 0: no more datums follow
+  std::atomic<uint32_t> writerCore;           // the writer's last core + 1; 0: unknown
+  alignas(64) std::atomic<uint64_t> read;     // datums since the start
   alignas(64) std::atomic<uint32_t> event;    // 1: the reader sleeps, or is about to
 };
 static_assert(sizeof(QueueHeader) == 256 && std::atomic<uint64_t>::is_always_lock_free);
 
-// What a peer says about a queue.
+// A peer's description of a queue.
 struct QueueShape {
   uint32_t elementCount = 0;
   uint32_t elementSize = 0;
@@ -58,14 +59,15 @@ class DatumQueue {
   static constexpr size_t bytesFor(uint32_t capacity) {
     return sizeof(QueueHeader) + size_t{capacity} * sizeof(Datum);
   }
-  // Makes the memory of a queue. The caller keeps the object only as long as it wants to pass it
+  // Makes the memory of a queue. The caller needs the object only until it has passed the memory
   // on.
   static Result<SharedMemoryPtr> create(uint32_t capacity);
-  // The memory of a queue that the caller has made and mapped at `at`, with zeros: writes how it
-  // begins. `at` lives as long as `mapping`.
+  // Writes the header of a queue whose memory the caller has made, with zeros, and mapped at `at`.
+  // `at` is valid as long as `mapping` exists.
   static DatumQueue begin(std::shared_ptr<const Mapping> mapping, uint8_t* at, uint32_t capacity);
-  // Maps a queue. BAD_DATA for a shape that is none, for memory too small or not aligned, for
-  // another version of the format. The caller has made sure that the memory cannot shrink.
+  // Maps a queue. BAD_DATA for an invalid shape, for memory that is too small, not aligned or not
+  // writable, and for another version of the format. The caller ensures that the memory cannot
+  // shrink.
   static Result<DatumQueue> map(const SharedMemory& memory, const QueueShape& shape);
 
   QueueHeader& header() const { return *reinterpret_cast<QueueHeader*>(at_); }
@@ -78,21 +80,22 @@ class DatumQueue {
 
   std::shared_ptr<const Mapping> mapping_;
   uint8_t* at_;
-  uint32_t capacity_;  // as checked, never as shared
+  uint32_t capacity_;  // the checked value; the shared one may change
 };
 
 class QueueWriter {
  public:
   explicit QueueWriter(const DatumQueue& queue) : queue_(queue) {}
 
-  // How many datums there is room for, at least `wanted` if that is so; nullopt when the reader's
-  // position makes no sense.
+  // The number of datums that fit now. It may be too low if it is at least `wanted`. nullopt when
+  // the reader's position is invalid.
   std::optional<uint32_t> space(size_t wanted);
-  // Writes a packet, which becomes visible as a whole. There is room for it.
+  // Writes a packet, which becomes visible as a whole. The caller has checked the space.
   void write(std::span<const Datum> packet);
-  // After write: true when the reader sleeps, and has to be woken by whoever is told so first.
+  // Called after write. Returns true to one caller when the reader sleeps. That caller must wake
+  // it.
   bool takeSleeper();
-  // Nothing more will come. Does not wake the reader.
+  // Tells the reader that no more datums follow. Does not wake it.
   void close() { queue_.header().closed.store(1, std::memory_order_seq_cst); }
   void noteCore(uint32_t core);
 
@@ -107,19 +110,19 @@ class QueueReader {
  public:
   explicit QueueReader(const DatumQueue& queue) : queue_(queue) {}
 
-  // How many datums wait; nullopt when the writer's position makes no sense.
+  // The number of datums that wait. nullopt when the writer's position is invalid.
   std::optional<uint32_t> available() const;
-  // True when something has happened that available() or closed() tells of. Cheap.
+  // True when available() or closed() may have a new result. Cheap.
   bool changed() const;
   bool closed() const { return queue_.header().closed.load(std::memory_order_seq_cst) != 0; }
-  // Takes the next datums; as many are available.
+  // Reads the next datums. The caller has checked that they are available.
   void read(std::span<Datum> to);
-  // Says that the reader is about to sleep; whatever is written from now on wakes it. To be checked
-  // again after this: changed().
+  // Announces that the reader is about to sleep, so that later writes wake it. The reader must call
+  // changed() again after this.
   void announceSleep() { queue_.header().event.store(1, std::memory_order_seq_cst); }
   void announceAwake();
   std::atomic<uint32_t>& eventWord() { return queue_.header().event; }
-  // Where the writer ran last, plus 1; 0 when that is unknown. A hint that the peer may forge.
+  // The writer's last core + 1; 0 if unknown. A hint, which the peer may forge.
   uint32_t writerCore() const { return queue_.header().writerCore.load(std::memory_order_relaxed); }
 
  private:
@@ -127,7 +130,7 @@ class QueueReader {
   uint64_t read_ = 0;
 };
 
-// Wakes whoever sleeps on the word, in whatever process.
+// Wakes all threads of all processes that sleep on the word.
 void wakeEventWord(std::atomic<uint32_t>& word);
 
 }  // namespace halyard::hal

@@ -9,7 +9,7 @@
 namespace halyard::hal {
 namespace {
 
-// -1 when the descriptor is no socket.
+// Returns -1 when the descriptor is not a socket.
 int socketOption(int fd, int option) {
   int value = -1;
   socklen_t size = sizeof value;
@@ -17,7 +17,7 @@ int socketOption(int fd, int option) {
   return value;
 }
 
-// OK if who watches the doorbell learns that it was rung.
+// OK if a ring wakes a thread that watches the doorbell.
 Status checkWakes(const Doorbell& doorbell) {
   const UniqueFd epoll(::epoll_create1(EPOLL_CLOEXEC));
   epoll_event event{};
@@ -25,7 +25,7 @@ Status checkWakes(const Doorbell& doorbell) {
   if (!epoll.valid() || ::epoll_ctl(epoll.get(), EPOLL_CTL_ADD, doorbell.watched(), &event) != 0) {
     return errnoStatus(ResultCode::RESOURCE_EXHAUSTED_TRANSIENT, errno, "epoll for a ring");
   }
-  // It is ready from the start.
+  // The descriptor is ready from the start. This call consumes that event.
   (void)::epoll_wait(epoll.get(), &event, 1, 0);
   doorbell.ring();
   if (::epoll_wait(epoll.get(), &event, 1, 0) == 1) return okStatus();
@@ -50,7 +50,7 @@ Result<Doorbell> Doorbell::makePair() {
 
 Result<Doorbell> Doorbell::create() {
   HALYARD_ASSIGN_OR_RETURN(Doorbell doorbell, makePair());
-  // No document promises it, and a ring would wait for ever where it does not hold.
+  // No document guarantees the wake-up. Without it, a ring would wait forever.
   static std::atomic<bool> isKnownToWork = false;
   if (!isKnownToWork) {
     HALYARD_RETURN_IF_ERROR(checkWakes(doorbell));

@@ -1,14 +1,16 @@
-// Doorbell: what the client of a ring wakes the driver with (docs/burst_format.md). The driver
-// watches one descriptor of it, and neither reads nor writes that.
-// Thread safety: ring and watched may be called from any thread. Ownership: owns its descriptors.
+// Doorbell: the client of a ring wakes the driver with it (docs/burst_format.md). The driver
+// watches one descriptor of the doorbell, and neither reads nor writes it.
 //
-// Neither end trusts the other, and who has a descriptor can change what its open file description
-// does to others who have it. So the doorbell is a pair of local sockets of which each end stays
-// with its owner, and nothing is ever sent: both are shut down from the start. Shutting one down
-// once more changes nothing, but wakes those who watch the other. The client does that to its own
-// end, which never leaves its process. It cannot wait for anything, and raises no signal. An
-// eventfd would not do: its writer waits when the counter is full and O_NONBLOCK is not set, and
-// whoever has the descriptor can fill the one and clear the other.
+// The ends do not trust each other. A process with a descriptor can change its open file
+// description for all other processes with it. So the doorbell is a pair of local sockets, and no
+// data is ever sent. Both sockets are shut down from the start. Another shutdown of one socket
+// changes nothing, but wakes the threads that watch the other socket. The client shuts down its own
+// socket, which never leaves its process. That cannot block, and raises no signal. An eventfd is
+// not suitable: its writer blocks when the counter is full and O_NONBLOCK is not set. Any process
+// with the descriptor can fill the counter and clear the flag.
+//
+// Thread safety: ring and watched may be called from any thread.
+// Ownership: owns its descriptors.
 #pragma once
 
 #include "halyard/driver/status.h"
@@ -18,13 +20,13 @@ namespace halyard::hal {
 
 class Doorbell {
  public:
-  // RESOURCE_EXHAUSTED_TRANSIENT when there is no descriptor left, OP_FAILED where the kernel does
-  // not wake anybody by it.
+  // RESOURCE_EXHAUSTED_TRANSIENT when no descriptor is left. OP_FAILED when the kernel does not
+  // wake watching threads.
   static Result<Doorbell> create();
 
-  // Wakes the driver if it watches. Never waits, and raises no signal.
+  // Wakes the driver if it watches. Never blocks, and raises no signal.
   void ring() const;
-  // The driver's end, which is to be watched by edges: it is readable all the time.
+  // The driver's end. It is always readable, so the driver must watch it edge-triggered.
   int watched() const { return watched_.get(); }
 
  private:
@@ -35,9 +37,9 @@ class Doorbell {
   UniqueFd watched_;
 };
 
-// BAD_DATA unless `fd` is a local socket of the type, SOCK_STREAM or another. To watch such a
-// socket, and to send through it with MSG_DONTWAIT and MSG_NOSIGNAL, never keeps one waiting,
-// whoever else has it. The check does not wait either, whatever the descriptor is.
+// BAD_DATA unless `fd` is a local socket of `type`, such as SOCK_STREAM. Two operations on such a
+// socket never block: to watch it, and to send with MSG_DONTWAIT and MSG_NOSIGNAL. That holds even
+// if a hostile process has the socket, too. The check itself does not block on any descriptor.
 Status checkLocalSocket(int fd, int type);
 
 }  // namespace halyard::hal

@@ -1,4 +1,4 @@
-// Tests of the doorbell: that it wakes, and that whoever has the other end cannot make it wait.
+// Tests of the doorbell: it wakes the driver, and a hostile driver cannot block it.
 #include "hal/ring/doorbell.h"
 
 #include <fcntl.h>
@@ -19,7 +19,7 @@ namespace {
 
 using ::testing::HasSubstr;
 
-// What a driver does: watches by edges.
+// Watches the doorbell edge-triggered, as a driver does.
 class Watcher {
  public:
   explicit Watcher(int doorbell) : epoll_(::epoll_create1(EPOLL_CLOEXEC)) {
@@ -47,7 +47,7 @@ TEST(DoorbellTest, WakesEachTime) {
     ASSERT_TRUE(watcher.isWoken(0)) << i;
     ASSERT_FALSE(watcher.isWoken(0)) << i;
   }
-  // Also one who sleeps.
+  // The doorbell also wakes a sleeping thread.
   std::atomic<int> woken = 0;
   std::thread sleeper([&] {
     for (int i = 0; i < 100; ++i) {
@@ -63,7 +63,7 @@ TEST(DoorbellTest, WakesEachTime) {
   EXPECT_EQ(woken, 100);
 }
 
-// Everything that the driver can do to its end.
+// The operations that a driver can perform on its end.
 TEST(DoorbellTest, NobodyMakesItWaitOrRaisesASignal) {
   ::signal(SIGPIPE, SIG_DFL);
   using Attack = void (*)(int fd);
@@ -113,7 +113,7 @@ TEST(DoorbellTest, NobodyMakesItWaitOrRaisesASignal) {
   }
 }
 
-// What were kept could be descriptors whose closing takes as long as their sender likes.
+// Stored descriptors could take as long to close as their sender wants.
 TEST(DoorbellTest, TakesNothingThatIsSent) {
   const Doorbell doorbell = Doorbell::create().value();
   char byte = 0;

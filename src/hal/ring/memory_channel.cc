@@ -9,19 +9,20 @@
 namespace halyard::hal {
 namespace {
 
-// Messages that are taken in at once: more than an honest client can have sent.
+// The limit of messages for one receive(). Honest clients send fewer.
 constexpr unsigned kMostAtOnce = 1024;
 
-constexpr size_t kMostFds = 253;  // with one message, by the kernel
+constexpr size_t kMostFds = 253;  // the kernel's limit for one message
 
-// Room for a message's descriptors, aligned as the kernel's headers want it: for all that there can
-// be, as the kernel closes on the receiving thread what finds none.
+// Space for the descriptors of a message, with the alignment of the kernel's headers. There is
+// space for the maximum number, because the kernel closes other descriptors on the receiving
+// thread.
 union Control {
   cmsghdr header;
   char bytes[CMSG_SPACE(kMostFds * sizeof(int))];
 };
 
-// A message on its way, with room for its descriptor.
+// A message to send or receive, with space for its descriptors.
 class Envelope {
  public:
   explicit Envelope(MemoryMessage* message) : data_{message, sizeof *message} {
@@ -113,7 +114,7 @@ bool OfferedMemories::receiveOne() {
   ForeignFd fd = takeDescriptor(envelope.header());
   const bool isWhole =
       size == sizeof offer && (envelope.header().msg_flags & (MSG_TRUNC | MSG_CTRUNC)) == 0;
-  // Nothing at all is the client's end, too.
+  // Size 0 also means that the client has closed its end.
   if (!isWhole || !fd.valid()) return size != 0;
   PoolDescription memory;
   memory.kind = offer.kind;

@@ -1,8 +1,9 @@
-// The memory channel of a burst: by it the client hands memories over before it sends the packets
-// that use them, so that the driver need not ask (docs/burst_format.md). A socket of messages; the
-// driver makes both ends, for whoever holds the reading one can keep its readers waiting.
-// Thread safety: offerMemory: any thread; OfferedMemories: one thread at a time.
-// Ownership: OfferedMemories owns the driver's end, and the descriptors that have come and not been
+// The memory channel of a burst. The client sends its memories through it before the packets that
+// use them, so that the driver need not ask (docs/burst_format.md). The channel is a socket pair
+// with messages. The driver makes both ends, because a process with the reading end can block its
+// readers.
+// Thread safety: offerMemory: any thread. OfferedMemories: one thread at a time.
+// Ownership: OfferedMemories owns the driver's end, and the received descriptors until they are
 // taken.
 #pragma once
 
@@ -20,7 +21,7 @@
 
 namespace halyard::hal {
 
-// One message; with it comes one descriptor.
+// One message. It has one descriptor.
 struct MemoryMessage {
   int32_t slot = 0;
   uint32_t kind = 0;  // MemoryKind
@@ -31,27 +32,28 @@ struct MemoryMessage {
 };
 static_assert(sizeof(MemoryMessage) == 32);
 
-// Hands over what is in `slot`. Never blocks. False when it cannot: then the driver asks.
+// Sends the memory in `slot`. Never blocks. Returns false when it cannot send. The driver then asks
+// for the memory.
 bool offerMemory(int channel, int32_t slot, const SharedMemory& memory);
 
-// The driver's end. Nothing that comes is believed; what makes no sense is as if it had not come.
+// The driver's end. Received data is not trusted, and invalid messages are ignored.
 class OfferedMemories {
  public:
-  // The most that are kept until they are used.
+  // The maximum number of memories that wait for use.
   static constexpr size_t kMost = 128;
 
   struct Made;
-  // `quota`: of the client, for descriptors; null: no limit. `closing`: where they count when they
-  // are closed; null: with those of all such clients.
+  // `quota`: the client's quota for descriptors; null: no limit. `closing`: the account for closing
+  // descriptors; null: the account of all such clients.
   static Result<Made> create(std::shared_ptr<Quota> quota,
                              std::shared_ptr<ForeignAccount> closing = nullptr);
 
-  // Takes in what has come. Never blocks.
+  // Receives all waiting messages. Never blocks.
   void receive();
-  // What has come for the slot last, once.
+  // Returns and removes the last memory for the slot.
   std::optional<PoolDescription> take(int32_t slot);
   bool has(int32_t slot) const { return offers_.contains(slot); }
-  // Nothing that has come for the slot counts.
+  // Drops the received memory for the slot.
   void drop(int32_t slot) { offers_.erase(slot); }
 
  private:
@@ -63,13 +65,13 @@ class OfferedMemories {
   OfferedMemories(ForeignFd channel, std::shared_ptr<Quota> quota,
                   std::shared_ptr<ForeignAccount> closing)
       : channel_(std::move(channel)), quota_(std::move(quota)), closing_(std::move(closing)) {}
-  // The one descriptor that has come; invalid if it was none, or more.
+  // The descriptor of a message. Invalid unless the message has exactly one.
   ForeignFd takeDescriptor(msghdr& message) const;
-  // False: there is nothing more.
+  // Returns false when no more messages wait.
   bool receiveOne();
   void keep(int32_t slot, PoolDescription memory);
 
-  ForeignFd channel_;  // what has come and has not been taken is closed with it
+  ForeignFd channel_;  // unread messages are closed with it
   std::shared_ptr<Quota> quota_;
   std::shared_ptr<ForeignAccount> closing_;
   std::map<int32_t, Kept> offers_;  // by slot

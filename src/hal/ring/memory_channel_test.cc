@@ -1,4 +1,4 @@
-// Tests of the memory channel: what is handed over through it, and what a hostile client sends.
+// Tests of the memory channel: memories of a client, and messages of a hostile client.
 #include "hal/ring/memory_channel.h"
 
 #include <gmock/gmock.h>
@@ -51,7 +51,7 @@ class MemoryChannelTest : public ::testing::Test {
     }
     ASSERT_EQ(::sendmsg(client_.get(), &message, MSG_NOSIGNAL), static_cast<ssize_t>(bytes.size()));
   }
-  // With 64 bytes that may be read and written.
+  // Sends a message for 64 bytes with read and write access.
   void send(MemoryMessage message, const std::vector<int>& fds) {
     message.prot = 3;
     message.size = 64;
@@ -100,7 +100,7 @@ TEST_F(MemoryChannelTest, TheLastOfASlotCounts) {
   EXPECT_FALSE(driver_->has(3));
 }
 
-// Their layouts would have to go with them: the driver asks for those.
+// Hardware buffers need a layout, which messages do not contain. The driver asks for such buffers.
 TEST_F(MemoryChannelTest, HardwareBuffersAreNotOffered) {
   HardwareBufferDescription blob{};
   blob.width = 64;
@@ -116,7 +116,7 @@ TEST_F(MemoryChannelTest, HardwareBuffersAreNotOffered) {
 TEST_F(MemoryChannelTest, OffersNeverWait) {
   EXPECT_FALSE(offerMemory(-1, 0, *memory_));
   EXPECT_FALSE(offerMemory(memory_->fd(), 0, *memory_)) << "no socket";
-  // Nobody takes any of them.
+  // The driver does not receive these messages.
   int32_t sent = 0;
   while (sent < 100'000 && offerMemory(client_.get(), sent, *memory_)) ++sent;
   EXPECT_LT(sent, 100'000);

@@ -1,6 +1,6 @@
-// MemorySlots: the client's side of a burst's memory cache: which memory is in which slot.
+// MemorySlots: the client's side of a burst's memory cache: it assigns memories to slots.
 // Thread safety: all methods may be called from any thread.
-// Ownership: refers to memories weakly; a memory that ends gives up its slot.
+// Ownership: has weak references to memories. The end of a memory frees its slot.
 #pragma once
 
 #include <functional>
@@ -16,20 +16,21 @@ namespace halyard::hal {
 
 class MemorySlots : public std::enable_shared_from_this<MemorySlots> {
  public:
-  // `onFree`: tells the driver that a slot is free; must not block. Its answer is recycle().
+  // `onFree` tells the driver that a slot is free, and must not block. The driver's answer is
+  // recycle().
   static std::shared_ptr<MemorySlots> create(std::function<void(int32_t slot)> onFree);
 
-  // `offer` hands each memory over from now on that is given a slot: before a later onFree for that
-  // slot. Must not block.
+  // Sets the function that sends each memory that gets a slot from now on. It runs before a later
+  // onFree for that slot, and must not block.
   void offerBy(std::function<void(int32_t slot, const SharedMemory&)> offer);
-  // The slot of a memory; the first use gives it one.
+  // The slot of a memory. The first call assigns one.
   int32_t slotOf(const SharedMemoryPtr& memory);
-  // The memories in the slots, which the driver names. BAD_DATA if one of them is unknown or free.
+  // The memories in the slots that the driver names. BAD_DATA if a slot is unknown or free.
   Result<std::vector<SharedMemoryPtr>> memoriesOf(std::span<const int32_t> slots) const;
-  // Takes the memory out of its slot, if it is in one.
+  // Frees the slot of the memory, if it has one.
   void forget(const SharedMemory& memory);
-  // The driver has let go of the slot: it may be used again. Not before: what is sent through the
-  // ring may overtake what is said about slots.
+  // The driver has freed the slot, so it may be assigned again. Without this confirmation, a packet
+  // in the ring might overtake the call that frees the slot.
   void recycle(int32_t slot);
 
  private:

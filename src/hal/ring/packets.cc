@@ -10,8 +10,8 @@ namespace {
 // The payload begins at byte 4 in requests and at byte 8 in results.
 constexpr size_t kRequestPayload = 1;
 constexpr size_t kResultPayload = 2;
-constexpr size_t kRunMeasure = 2;  // of a RUN datum, the word that says whether to measure
-constexpr size_t kTextBytes = 16;  // of a TEXT datum
+constexpr size_t kRunMeasure = 2;  // in a RUN datum: the word for measureTiming
+constexpr size_t kTextBytes = 16;  // in a TEXT datum
 
 template <typename Tag>
 Datum datumOf(Tag tag) {
@@ -26,7 +26,7 @@ Datum requestDatum(RequestTag tag, uint32_t value) {
   return datum;
 }
 
-// At byte 8, where 64 bits are aligned.
+// A value of 64 bits begins at an even word, so that it is aligned.
 uint64_t longAt(const Datum& datum, size_t word) {
   uint64_t value = 0;
   std::memcpy(&value, &datum.words[word], sizeof value);
@@ -54,7 +54,7 @@ void encodeArguments(const std::vector<RequestArgument>& arguments, RequestTag o
   }
 }
 
-// Takes the datums of a packet one after the other.
+// Reads the datums of a packet in order.
 template <typename Tag>
 class Cursor {
  public:
@@ -63,7 +63,7 @@ class Cursor {
   bool atEnd() const { return at_ == packet_.size(); }
   size_t position() const { return at_; }
   size_t left() const { return packet_.size() - at_; }
-  // The next one, if it is of this kind.
+  // Returns the next datum if it has `tag`, otherwise null.
   const Datum* takeIf(Tag tag) {
     if (atEnd() || packet_[at_].tag() != static_cast<uint8_t>(tag)) return nullptr;
     return &packet_[at_++];
@@ -82,7 +82,7 @@ class Cursor {
   size_t at_ = 0;
 };
 
-// Takes `count` dimension values.
+// Reads `count` dimension values.
 template <typename Tag>
 Status takeDimensions(Cursor<Tag>& cursor, Tag tag, size_t payload, uint32_t count, Shape* to) {
   if (count > cursor.left()) {
@@ -100,7 +100,7 @@ Status takeDimensions(Cursor<Tag>& cursor, Tag tag, size_t payload, uint32_t cou
 
 Status takeArguments(Cursor<RequestTag>& cursor, RequestTag operandTag, RequestTag dimensionTag,
                      uint32_t count, const char* what, std::vector<RequestArgument>* to) {
-  // An announced number is not worth memory before the datums are seen to be there.
+  // The count is checked before memory is reserved for it.
   if (count > cursor.left()) {
     return opFailed("{} {}s are announced, and {} datums are left", count, what, cursor.left());
   }
@@ -130,7 +130,7 @@ uint64_t countOf(std::chrono::nanoseconds time) {
   return time.count() < 0 ? 0 : static_cast<uint64_t>(time.count());
 }
 
-// Deadline and loop timeout, which come in this order.
+// Appends the deadline, and then the loop timeout.
 void appendTimes(const ExecuteOptions& options, std::vector<Datum>* packet) {
   if (options.deadline) {
     Datum& datum = packet->emplace_back(datumOf(RequestTag::DEADLINE));
@@ -158,7 +158,7 @@ Datum timingDatum(const Timing& timing) {
   return datum;
 }
 
-// The packet's length is known only at its end.
+// Writes the packet's length, which is known only at its end.
 void finishPacket(std::vector<Datum>* packet, size_t sizeWord) {
   (*packet)[0].words[sizeWord] = static_cast<uint32_t>(packet->size());
 }

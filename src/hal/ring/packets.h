@@ -1,6 +1,7 @@
-// Packets of a burst: a request or a result as a series of datums, there and back
+// Packets of a burst: encodes and decodes requests and results as sequences of datums
 // (docs/burst_format.md).
-// Thread safety: pure functions. Ownership: results own their data.
+// Thread safety: the functions have no state.
+// Ownership: results own their data.
 #pragma once
 
 #include <optional>
@@ -12,7 +13,7 @@
 
 namespace halyard::hal {
 
-// Kinds of datums in the request channel; in the HAL's order, then Halyard's own.
+// The tags of datums in the request channel: those of the HAL, then Halyard's own.
 enum class RequestTag : uint8_t {
   PACKET_INFORMATION = 0,
   INPUT_OPERAND = 1,
@@ -26,7 +27,7 @@ enum class RequestTag : uint8_t {
   RECORD = 9,
   RUN = 10,
 };
-// Kinds of datums in the result channel.
+// The tags of datums in the result channel.
 enum class ResultTag : uint8_t {
   PACKET_INFORMATION = 0,
   OPERAND = 1,
@@ -35,19 +36,19 @@ enum class ResultTag : uint8_t {
   TEXT = 4,
 };
 
-// Never the number of a slot.
+// No slot has this number.
 inline constexpr int32_t kNoSlot = INT32_MAX;
 
-// The most recordings of a ring; their numbers are smaller.
+// The maximum number of recordings of a ring. Their numbers are less than this.
 inline constexpr uint32_t kMaxRecordings = 16;
 
-// A request as a packet has it: its arguments of Kind::POOL or NO_VALUE, its pools by slot; nothing
-// is checked but the packet's form.
+// A decoded request. Its arguments have Kind::POOL or NO_VALUE, and its pools are slots. Only the
+// form of the packet is checked.
 struct RequestPacket {
   Request request;
   std::vector<int32_t> slots;
   ExecuteOptions options;
-  std::optional<uint32_t> recording;  // the number under which the request is kept
+  std::optional<uint32_t> recording;  // the number of the recording to make
 };
 
 // A packet that runs a recorded request.
@@ -56,32 +57,33 @@ struct RunPacket {
   ExecuteOptions options;
 };
 
-// Replaces `packet`. `slots`: of the request's pools, which are not looked at; its arguments are in
-// pools, or omitted. With `extended`, deadline and loop timeout are put in.
+// Replaces `packet`. `slots`: the slots of the request's pools. The function does not use the pools
+// themselves. Arguments are in pools, or omitted. With `extended`, the packet contains the deadline
+// and the loop timeout.
 void encodeRequestPacket(const Request& request, std::span<const int32_t> slots,
                          const ExecuteOptions& options, bool extended, std::vector<Datum>* packet);
-// Has the request of a packet kept under a number.
+// Adds a datum that asks the driver to keep the request under a number.
 void appendRecording(uint32_t recording, std::vector<Datum>* packet);
-// OP_FAILED saying which datum is wrong, and why. The number of a recording is below
+// OP_FAILED, with the invalid datum and the reason. The number of a recording is less than
 // kMaxRecordings.
 Result<RequestPacket> decodeRequestPacket(std::span<const Datum> packet);
 
-// Replaces `packet` by one that runs a recording. `extended`: as of encodeRequestPacket.
+// Replaces `packet` by one that runs a recording. `extended`: see encodeRequestPacket.
 void encodeRunPacket(uint32_t recording, const ExecuteOptions& options, bool extended,
                      std::vector<Datum>* packet);
-// Whether a packet begins as one that runs a recording.
+// Whether the first datum of the packet runs a recording.
 bool isRunPacket(std::span<const Datum> packet);
-// As decodeRequestPacket. The caller knows whether there is such a recording.
+// As decodeRequestPacket. The caller checks that the recording exists.
 Result<RunPacket> decodeRunPacket(std::span<const Datum> packet);
 
-// How many datums a result takes.
+// The maximum number of datums of a result.
 size_t resultDatums(const ExecutionResult& result, bool extended);
-// Replaces `packet`. A result that does not fit into `space` becomes a failure without anything
-// else. With `extended`, the status's text is put in as far as it fits.
+// Replaces `packet`. A result of more than `space` datums becomes an OP_FAILED result without
+// shapes. With `extended`, the packet contains as much of the status's text as fits.
 void encodeResultPacket(const ExecutionResult& result, HalVersion version, bool extended,
                         size_t space, std::vector<Datum>* packet);
-// An OK status: the packet is well formed, and result.status is the execution's. `outputs`: how
-// many the model has. OP_FAILED otherwise.
+// OK for a well-formed packet; result->status is then the status of the execution. `outputs`: the
+// number of the model's outputs. OP_FAILED otherwise.
 Status decodeResultPacket(std::span<const Datum> packet, size_t outputs, ExecutionResult* result);
 
 }  // namespace halyard::hal

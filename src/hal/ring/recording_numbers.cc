@@ -7,8 +7,8 @@
 namespace halyard::hal {
 namespace {
 
-// A request that has not been computed for so many computations of the ring loses its number. Fewer
-// would have requests in turn record each other away.
+// A request loses its number after this many computations of the ring without its own. With a lower
+// limit, requests in turn would replace each other's recordings.
 constexpr uint64_t kLongUnused = 4 * kMaxRecordings;
 
 }  // namespace
@@ -35,7 +35,7 @@ std::optional<RecordingNumbers::Use> RecordingNumbers::use(uint64_t key) {
     }
     if (oldest == nullptr) return std::nullopt;
     if (oldest->key != 0 && uses_ - oldest->lastUse <= kLongUnused) return std::nullopt;
-    // The driver replaces the recording that it has under the number.
+    // The driver replaces its recording with this number.
     *oldest = Entry();
     oldest->key = key;
     entry = oldest;

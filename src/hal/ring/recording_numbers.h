@@ -1,7 +1,7 @@
-// RecordingNumbers: the client's side of a burst's recordings: which request is under which number
+// RecordingNumbers: the client's side of a burst's recordings: it assigns numbers to requests
 // (docs/burst_format.md).
 // Thread safety: all methods may be called from any thread.
-// Ownership: refers to requests by their keys alone.
+// Ownership: refers to requests only by their keys.
 #pragma once
 
 #include <cstdint>
@@ -14,35 +14,35 @@ namespace halyard::hal {
 
 class RecordingNumbers {
  public:
-  // `onFree`: tells the driver that it may drop the recording; must not block. Its answer is
-  // recycle().
+  // `onFree` tells the driver that it may drop the recording, and must not block. The driver's
+  // answer is recycle().
   explicit RecordingNumbers(std::function<void(uint32_t number)> onFree)
       : onFree_(std::move(onFree)) {}
   RecordingNumbers(const RecordingNumbers&) = delete;
   RecordingNumbers& operator=(const RecordingNumbers&) = delete;
 
-  // The driver keeps so many. Called once, before the first use.
+  // Sets the number of recordings that the driver keeps. Called once, before the first use.
   void allow(uint32_t count);
 
   struct Use {
     uint32_t number;
-    bool isRecorded;  // false: the next packet is to record the request
+    bool isRecorded;  // false: the next packet must record the request
   };
-  // The number of a request that is about to be computed. `key` is not 0, and never that of another
-  // request. nullopt: no number is free, and the request travels in a plain packet. A request that
+  // The number of a request that is about to be computed. `key` is not 0, and each request has its
+  // own key. nullopt when no number is free; the request then needs a plain packet. A request that
   // has not been computed for long loses its number to others.
   std::optional<Use> use(uint64_t key);
   // The driver has recorded the request under its number.
   void confirm(uint64_t key);
   // The request will not be computed again.
   void release(uint64_t key);
-  // The driver has dropped the recording: the number may be used again. Not before: a
-  // packet may overtake the call that frees the number.
+  // The driver has dropped the recording, so the number may be used again. Without this
+  // confirmation, a packet might overtake the call that frees the number.
   void recycle(uint32_t number);
 
  private:
   struct Entry {
-    uint64_t key = 0;  // 0: of no request
+    uint64_t key = 0;  // 0: no request
     bool isRecorded = false;
     bool isBeingFreed = false;
     uint64_t lastUse = 0;

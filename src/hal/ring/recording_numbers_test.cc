@@ -1,4 +1,4 @@
-// Tests of which requests have numbers in a ring, and for how long.
+// Tests of the assignment of numbers to requests in a ring, and of its duration.
 #include "hal/ring/recording_numbers.h"
 
 #include <gmock/gmock.h>
@@ -13,7 +13,7 @@ using ::testing::ElementsAre;
 
 class RecordingNumbersTest : public ::testing::Test {
  protected:
-  // The number of a request, which is recorded if it has not been.
+  // The number of a request. Records the request if necessary.
   std::optional<uint32_t> compute(uint64_t key) {
     const auto use = numbers_.use(key);
     if (!use) return std::nullopt;

@@ -1,4 +1,4 @@
-// Tests of recordings at the driver's end of a ring, as a hostile client would use them.
+// Tests of recordings at the driver's end of a ring, with a hostile client.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -22,7 +22,7 @@ class RecordingTest : public RingTest {
     encodeRunPacket(number, options, true, &packet);
     return packet;
   }
-  // The packet succeeds, and `first` is the first of the output.
+  // Checks that the packet succeeds, and that `first` is the first output value.
   void expectComputes(std::span<const Datum> packet, float first) {
     std::memset(out_->mapped().value()->data(), 0, out_->size());
     const auto result = pair_->exchange(packet);
@@ -90,7 +90,7 @@ TEST_F(RecordingTest, ANumberIsOfItsLastRequest) {
   const auto second = sharedFloats({7, 5, 5, 5, 6, 6, 6, 6});
   expectComputes(pair_->recordPacketFor(1, ringRequest(second, out_)), 13);
   expectComputes(run(1), 13);
-  // The first one's memory is nothing to it.
+  // The memory of the first recording does not affect the second.
   pair_->slots().forget(*in_);
   expectComputes(run(1), 13);
 }

@@ -10,7 +10,8 @@
 namespace halyard::hal {
 namespace {
 
-// A sleeper looks around so often, should the driver have kept it from being woken.
+// A sleeping thread checks the queue after this time, because the driver may have prevented its
+// wake-up.
 constexpr std::chrono::milliseconds kLongestSleep{250};
 
 }  // namespace
@@ -93,7 +94,7 @@ RingClient::Wait RingClient::wait(std::optional<TimePoint> until,
 }
 
 void RingClient::sleep(TimePoint wake) {
-  // The steady clock is CLOCK_MONOTONIC, by which this futex operation measures.
+  // The steady clock is CLOCK_MONOTONIC, which this futex operation uses.
   const auto count = wake.time_since_epoch() / std::chrono::nanoseconds(1);
   const timespec end{static_cast<time_t>(count / 1'000'000'000), count % 1'000'000'000};
   ::syscall(SYS_futex, reinterpret_cast<uint32_t*>(&reader_.eventWord()), FUTEX_WAIT_BITSET, 1,
@@ -108,7 +109,7 @@ std::span<const Datum> RingClient::takeAnswer() {
 
 void RingClient::end() {
   ended_.store(true, std::memory_order_seq_cst);
-  // Also against whoever is about to sleep: see wait.
+  // The store also stops a thread that is about to sleep: see wait.
   std::atomic<uint32_t>& event = results_.header().event;
   event.store(0, std::memory_order_seq_cst);
   wakeEventWord(event);

@@ -1,6 +1,6 @@
 // RingClient: the client's end of a burst: sends packets and waits for answers
 // (docs/burst_format.md).
-// Thread safety: one thread at a time; end may be called from any.
+// Thread safety: one thread at a time. end and hasEnded may be called from any thread.
 // Ownership: owns the queues and the doorbell. Shares the gate with other rings.
 #pragma once
 
@@ -18,11 +18,11 @@ namespace halyard::hal {
 
 class RingClient {
  public:
-  // The memory of both queues, to be passed to the driver: parts of one file.
+  // The memory of both queues, for the driver: parts of one file.
   struct Channels {
     SharedMemoryPtr requests;
     SharedMemoryPtr results;
-    std::shared_ptr<const Mapping> mapping;  // of both: the requests, and behind them the results
+    std::shared_ptr<const Mapping> mapping;  // of both: requests, then results
   };
   static Result<Channels> createChannels(uint32_t requestCapacity, uint32_t resultCapacity);
   static Result<std::shared_ptr<RingClient>> create(const Channels& channels,
@@ -30,24 +30,24 @@ class RingClient {
                                                     uint32_t resultCapacity,
                                                     std::shared_ptr<SpinGate> gate);
 
-  // What the driver is to watch, and to be passed to it.
+  // The descriptor for the driver, which watches it.
   int doorbell() const { return doorbell_.watched(); }
 
-  // False when the packet has no room: nothing has been sent.
+  // Returns false, and sends nothing, when the packet does not fit.
   bool send(std::span<const Datum> packet);
   enum class Wait {
     ANSWERED,
     TIMED_OUT,
     ENDED,   // by end()
     CLOSED,  // by the driver
-    SPOILT,  // by the driver: its position makes no sense
+    SPOILT,  // by the driver: its position is invalid
   };
-  // `atMost`: not longer than that from now on.
+  // Waits for an answer until `until`, and at most for `atMost`.
   Wait wait(std::optional<TimePoint> until,
             std::optional<std::chrono::nanoseconds> atMost = std::nullopt);
-  // After ANSWERED; valid until the next call.
+  // Reads the answer after ANSWERED. Valid until the next call.
   std::span<const Datum> takeAnswer();
-  // Nothing will be answered any more: wakes whoever waits, now and later.
+  // Ends all waits, now and later. No more answers are expected.
   void end();
   bool hasEnded() const { return ended_.load(std::memory_order_relaxed); }
 
@@ -69,7 +69,7 @@ class RingClient {
   QueueWriter writer_{requests_};
   QueueReader reader_{results_};
   std::atomic<bool> ended_ = false;
-  Expectation service_;  // from a request to its answer
+  Expectation service_;  // the time from a request to its answer
   std::vector<Datum> answer_;
 };
 

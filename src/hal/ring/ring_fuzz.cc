@@ -1,4 +1,4 @@
-// libFuzzer's entry to the driver's end of a ring.
+// Fuzzer of the driver's end of a ring.
 #include "hal/testing/fuzz/ring_fuzz_input.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {

@@ -1,5 +1,4 @@
-// Tests of the ring by itself: both ends in this process, the driver's side as a hostile client
-// would see it.
+// Tests of the ring alone: both ends are in this process, and the client may be hostile.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/mman.h>
@@ -18,7 +17,7 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
 TEST_F(RingTest, ExecutesAgainAndAgain) {
-  // None of the values by which the device misbehaves.
+  // The test device fails or hangs for some lower values.
   for (float i = 1000; i < 4000; ++i) {
     const float first = i;
     std::memcpy(in_->mapped().value()->data(), &first, sizeof first);
@@ -40,7 +39,7 @@ TEST_F(RingTest, TimesAreMeasuredIfAsked) {
   EXPECT_EQ(measured->timing.timeInDriver, 3'000'000u);
 }
 
-// The seven bad datums of VTS.
+// The seven invalid datums of VTS.
 std::vector<Datum> badDatums() {
   const auto datum = [](RequestTag tag, std::array<uint32_t, 5> payload) {
     Datum made;
@@ -71,7 +70,7 @@ TEST_F(RingTest, EachDatumIsNeeded) {
     std::vector<Datum> packet = good;
     packet.erase(packet.begin() + static_cast<ptrdiff_t>(i));
     expectRefused(packet);
-    // Also when the announced size is right.
+    // The packet is refused even if the announced size is correct.
     if (i != 0) {
       packet[0].words[1] = static_cast<uint32_t>(packet.size());
       expectRefused(packet);
@@ -143,7 +142,7 @@ TEST_F(RingTest, TwoPacketsAtOnceAreNone) {
   expectServes();
 }
 
-// The answers that a plain HAL client gets are those of the HAL, byte by byte.
+// A client with only the HAL's datums gets the HAL's answers, byte by byte.
 TEST_F(RingTest, AnswersHaveNothingInTheirGaps) {
   RingPair::Options options;
   options.extended = false;
@@ -156,7 +155,7 @@ TEST_F(RingTest, AnswersHaveNothingInTheirGaps) {
   EXPECT_THAT(answer[1].words, ElementsAre(1, 0, 1, 1, 0, 0));
   EXPECT_THAT(answer[2].words, ElementsAre(2, 0, 4, 0, 0, 0));
   EXPECT_THAT(answer[3].words, ElementsAre(3, 0, ~0u, ~0u, ~0u, ~0u));
-  // No text either.
+  // The answer has no text, either.
   std::vector<Datum> bad = goodPacket();
   bad.pop_back();
   const auto refused = pair_->exchange(bad);
@@ -172,7 +171,7 @@ TEST_F(RingTest, AnswersThatDoNotFitAreFailures) {
   start(options);
   expectRefused(goodPacket(), "the result takes");
   EXPECT_LE(pair_->lastAnswer().size(), 3u);
-  // A refusal's text is cut to the room that there is.
+  // The text of a refusal is truncated to the available space.
   expectRefused(std::vector<Datum>(1), "");
   options.resultCapacity = 8;
   start(options);
@@ -207,7 +206,8 @@ TEST_F(RingTest, SlotsAreForgotten) {
   ASSERT_TRUE(exchanged.has_value() && exchanged->status.ok());
   EXPECT_THAT(floatsIn(*out_), ElementsAre(11, 11, 11, 11));
   EXPECT_THAT(pair_->fetches(), ElementsAre(ElementsAre(0, 1), ElementsAre(2)));
-  // A memory that ends gives up its slot, which is used again only once the driver has agreed.
+  // The end of a memory frees its slot. The slot is used again only after the driver's
+  // confirmation.
   ASSERT_EQ(in_.get(), first);
   const long mappings = in_.use_count();
   EXPECT_EQ(mappings, 1) << "the ring's client keeps no memory alive";
@@ -232,20 +232,20 @@ TEST_F(RingTest, MemoriesThatAreHandedOverAreNotAskedFor) {
   EXPECT_THAT(pair_->fetches(), IsEmpty());
 }
 
-// What is on its way when its slot is freed must not come to be in it.
+// A memory in the channel must not enter a slot that was freed.
 TEST_F(RingTest, FreedMemoriesAreNotTakenLater) {
   startOffering();
   const SharedMemoryPtr stale = sharedFloats({9, 9, 9, 9, 9, 9, 9, 9});
   EXPECT_EQ(pair_->slots().slotOf(stale), 0);
   pair_->slots().forget(*stale);
   pair_->slots().recycle(0);
-  // The next that is in the slot is one that the driver has to ask for.
+  // The driver must ask for the next memory in the slot.
   pair_->slots().offerBy(nullptr);
   expectServes();
   EXPECT_THAT(pair_->fetches(), ElementsAre(ElementsAre(0, 1)));
 }
 
-// All that a packet needs comes in the same way.
+// All memories of a packet arrive in the same way.
 TEST_F(RingTest, WhatIsMissingIsAskedForTogether) {
   startOffering();
   EXPECT_EQ(pair_->slots().slotOf(in_), 0);
@@ -384,7 +384,7 @@ TEST_F(RingTest, AnExecutionOutlivesItsRing) {
   EXPECT_TRUE(pair_->executor().drain(std::chrono::seconds(60)));
 }
 
-// A client that does not say what is in its slots holds up nobody but itself.
+// A client that does not send its memories blocks no thread.
 TEST_F(RingTest, UnansweredFetchesHoldNoThread) {
   RingPair::Options options;
   options.answersFetches = false;
@@ -417,7 +417,7 @@ TEST_F(RingTest, FewThreadsServeManyRings) {
   EXPECT_EQ(right, kRings * 20);
 }
 
-// A ring that waits for its memories takes no other packet, however often it is woken.
+// A ring that waits for its memories reads no other packet, however often it is woken.
 TEST_F(RingTest, WakingDoesNotReplaceMemories) {
   RingPair::Options options;
   options.answersFetches = false;
@@ -438,8 +438,8 @@ TEST_F(RingTest, WakingDoesNotReplaceMemories) {
   EXPECT_TRUE(result->status.ok());
 }
 
-// Scribbles over everything of the ring that the client can reach while it is being used: whatever
-// becomes of that ring, its process and the next ring are well.
+// Writes random data to all shared memory of a ring that is in use. The process and the next ring
+// must continue to work.
 TEST_F(RingTest, ScribblersHarmThemselves) {
   for (unsigned seed = 1; seed <= 20; ++seed) {
     start();
@@ -451,7 +451,7 @@ TEST_F(RingTest, ScribblersHarmThemselves) {
       while (!stop) {
         random = random * 1664525 + 1013904223;
         const Mapping* const area = areas[(random >> 8) % 2];
-        // Mostly the positions and the first datums.
+        // Most writes hit the positions and the first datums.
         const size_t reach = (random >> 9) % 4 == 0 ? area->size() : 512;
         auto* const word = reinterpret_cast<std::atomic<uint32_t>*>(
             area->data() + (random >> 11) % (reach / 4) * 4);

@@ -28,7 +28,7 @@ Result<std::shared_ptr<ServedRing>> ServedRing::create(Parts parts) {
   }
   std::shared_ptr<ServedRing> ring(new ServedRing(std::move(parts)));
   ring->wakeUp_ = std::move(wakeUp);
-  // Without a channel the client is asked for its memories.
+  // Without a channel, the ring asks the client for its memories.
   auto channel = OfferedMemories::create(ring->parts_.quota, ring->parts_.closing);
   if (channel.ok()) {
     ring->offered_ = std::move(channel->memories);
@@ -40,7 +40,7 @@ Result<std::shared_ptr<ServedRing>> ServedRing::create(Parts parts) {
 ServedRing::ServedRing(Parts parts)
     : parts_(std::move(parts)), reader_(parts_.requests), writer_(parts_.results) {
   packet_.reserve(parts_.requests.capacity());
-  // Until it is served for the first time.
+  // The ring sleeps until the first call of serve.
   reader_.announceSleep();
 }
 
@@ -80,10 +80,10 @@ bool ServedRing::spin(const FairExecutor::Turn& turn) {
 }
 
 void ServedRing::freeMemory(int32_t slot) {
-  SlotPtr dropped;  // unmapped without the lock
+  SlotPtr dropped;  // unmapped after the lock
   {
     const std::lock_guard lock(mutex_);
-    // The slot's memory may still be on its way.
+    // The slot's memory may still be in the channel.
     if (offered_) {
       offered_->receive();
       offered_->drop(slot);
@@ -138,7 +138,7 @@ void ServedRing::close() {
 ServedRing::Step ServedRing::step() {
   if (closed()) return Step::ENDED;
   if (hasNews_.load()) dropStale();
-  // A packet that waits for its memories comes before the next one.
+  // A packet that waits for its memories precedes the next packet.
   if (waiting_) return memoriesHaveArrived() ? resume() : Step::WAITING;
   const std::optional<uint32_t> datums = reader_.available();
   if (!datums) {
@@ -154,7 +154,7 @@ ServedRing::Step ServedRing::step() {
   return takePacket(*datums);
 }
 
-// Releases the recordings that the client has given up, or whose memory it has freed.
+// Drops the recordings that the client has freed, or whose memory it has freed.
 void ServedRing::dropStale() {
   std::bitset<kMaxRecordings> stale;
   {
@@ -165,18 +165,18 @@ void ServedRing::dropStale() {
       if (stale[i]) recordedSlots_[i].clear();
     }
   }
-  // Without the lock, for the driver's part may take long.
+  // The lock is released first, because the driver's part may take long.
   for (size_t i = 0; i < stale.size(); ++i) {
     if (stale[i]) recordings_[i].reset();
   }
 }
 
-// Everything that is there is one packet, for the client writes packets as a whole and waits for an
-// answer. It is copied once, and looked at only here.
+// All waiting datums are one packet, because the client writes packets as a whole and waits for
+// each answer. The packet is copied once, and only the copy is read.
 ServedRing::Step ServedRing::takePacket(uint32_t datums) {
   packet_.resize(datums);
   reader_.read(packet_);
-  // The client may have given something up before it sent the packet.
+  // The client may have freed a recording before it sent the packet.
   if (hasNews_.load()) dropStale();
   if (isRunPacket(packet_)) {
     answer(runRecording(packet_));
@@ -230,8 +230,8 @@ std::vector<int32_t> ServedRing::unknownSlots(const std::vector<int32_t>& slots)
   return unknown;
 }
 
-// Puts the memories that the client has handed over into their slots, if it has handed over all of
-// them. Otherwise the client is asked, and its answer shows the fault.
+// Puts the offered memories into their slots if all of `slots` are offered. Otherwise returns
+// false. The client is then asked, and its answer shows the error.
 bool ServedRing::takeOffered(const std::vector<int32_t>& slots) {
   {
     const std::lock_guard lock(mutex_);
@@ -272,7 +272,7 @@ Result<std::vector<ServedRing::SlotPtr>> ServedRing::openArrived(
   return slots;
 }
 
-// Puts the memories that have arrived into their slots: all, or none.
+// Puts the received memories into their slots. On an error, puts none.
 Status ServedRing::addArrived() {
   std::optional<Result<std::vector<PoolDescription>>> arrived;
   std::vector<int32_t> asked;
@@ -282,11 +282,11 @@ Status ServedRing::addArrived() {
     asked = asked_;
   }
   Result<std::vector<SlotPtr>> slots = openArrived(std::move(arrived), asked.size());
-  std::map<int32_t, SlotPtr> dropped;  // unmapped without the lock
+  std::map<int32_t, SlotPtr> dropped;  // unmapped after the lock
   const std::lock_guard lock(mutex_);
   asked_.clear();
   if (!slots.ok()) return slots.takeStatus();
-  // The client still knows where they are.
+  // All slots may be dropped, because the driver can ask the client for them again.
   if (slots_.size() + asked.size() > kMaxSlots) slots_.swap(dropped);
   for (size_t i = 0; i < asked.size(); ++i) {
     const auto& freed = freedMeanwhile_;
@@ -308,7 +308,7 @@ Result<std::vector<ServedRing::SlotPtr>> ServedRing::memoriesOf(const RequestPac
     memories.push_back(known->second);
   }
   if (packet.recording) {
-    // A call that freed the number meant the recording that is replaced now.
+    // An earlier call that freed this number was for the previous recording.
     std::vector<int32_t>& recorded = recordedSlots_[*packet.recording];
     recorded = packet.slots;
     std::ranges::sort(recorded);
@@ -381,7 +381,7 @@ void ServedRing::answer(const ExecutionResult& result) {
   const std::optional<uint32_t> space = writer_.space(resultDatums(result, parts_.extended));
   if (!space) return close();
   encodeResultPacket(result, parts_.version, parts_.extended, *space, &reply_);
-  if (reply_.size() > *space) return;  // the client does not take its answers
+  if (reply_.size() > *space) return;  // the client does not read its answers
   writer_.noteCore(currentCore());
   writer_.write(reply_);
   if (writer_.takeSleeper()) wakeEventWord(parts_.results.header().event);

@@ -25,7 +25,7 @@ void Expectation::note(std::chrono::nanoseconds took) {
 void Shortage::note(TimePoint now) {
   const auto count = [](std::chrono::nanoseconds time) { return time.count(); };
   const int64_t last = length_.load(std::memory_order_relaxed);
-  // The last one has ended a short time ago only: it goes on.
+  // The last shortage ended only a short time ago, so it continues.
   const bool again = countOf(now) - end_.load(std::memory_order_relaxed) < 2 * last;
   const int64_t length = again ? std::min(2 * last, count(kLongest)) : count(kShortest);
   length_.store(length, std::memory_order_relaxed);
@@ -40,7 +40,7 @@ unsigned SpinGate::cores(TimePoint now) {
   const int64_t counted = coresCounted_.load(std::memory_order_relaxed);
   if (countOf(now) - counted < kRecount) return cores_.load(std::memory_order_relaxed);
   cpu_set_t set;
-  // Fails on machines with more cores than the set has.
+  // This fails on machines with more cores than the set has.
   const bool known = ::sched_getaffinity(0, sizeof set, &set) == 0;
   const unsigned count = known ? static_cast<unsigned>(CPU_COUNT(&set)) : 2;
   cores_.store(count, std::memory_order_relaxed);
@@ -54,7 +54,7 @@ bool SpinGate::enter(TimePoint now, uint32_t peerCore) {
   // A peer that is bound to another core does not need the cores of this thread.
   const unsigned count = cores(now);
   if (count < 2 && peerCore == kUnknownCore) return false;
-  // Half of the cores: the peer needs one, too.
+  // At most half of the cores poll, because the peers need cores, too.
   if (spinners_.fetch_add(1, std::memory_order_relaxed) < std::max(1U, count / 2)) return true;
   spinners_.fetch_sub(1, std::memory_order_relaxed);
   return false;

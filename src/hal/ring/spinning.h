@@ -1,10 +1,11 @@
-// Active waiting for a peer, and the decision whether it is worth a processor.
-// Thread safety: SpinGate, Shortage: any thread; Expectation: one thread at a time.
-// Ownership: plain data.
+// Polls for a peer's answer, and decides whether that is worth a processor.
 //
-// Waking a thread costs tens of microseconds. A thread that expects an answer sooner looks for it
-// again and again. This needs a core that no other thread needs, least of all the peer.
-// So a waiting thread offers its core to others. If they keep it, active waiting ends for a while.
+// A wake-up of a thread takes tens of microseconds. A thread that expects an answer sooner polls
+// for it. Polling needs a core that no other thread needs, the peer least of all. So a polling
+// thread offers its core to other threads. If they keep the core, polling ends for a while.
+//
+// Thread safety: SpinGate and Shortage: any thread. Expectation: one thread at a time.
+// Ownership: plain data.
 #pragma once
 
 #include <atomic>
@@ -16,15 +17,16 @@
 
 namespace halyard::hal {
 
-// The core of the calling thread, and the core of a peer that has not named its own.
+// The core of the calling thread. kUnknownCore if it is unknown, or if a peer has not named its
+// core.
 uint32_t currentCore();
 inline constexpr uint32_t kUnknownCore = UINT32_MAX;
 
-// How soon something comes, by how soon it has come before.
+// Predicts the time of the next event from the times of earlier events.
 class Expectation {
  public:
   void note(std::chrono::nanoseconds took);
-  // Within tens of microseconds.
+  // Whether the event is expected within 80 microseconds.
   bool isShort() const { return mean_ < kShort; }
 
  private:
@@ -33,8 +35,8 @@ class Expectation {
   std::chrono::nanoseconds mean_ = kLongest;
 };
 
-// A period after a thread has lost its core, in which no thread waits actively. The period grows
-// while each new attempt loses a core again: an attempt may cost milliseconds.
+// A period after a thread has lost its core, in which no thread polls. The period grows while each
+// new attempt loses a core again, because an attempt may cost milliseconds.
 class Shortage {
  public:
   static constexpr std::chrono::milliseconds kShortest{2};
@@ -45,16 +47,16 @@ class Shortage {
 
  private:
   std::atomic<int64_t> end_ = INT64_MIN / 2;  // in nanoseconds of the clock
-  std::atomic<int64_t> length_ = 0;           // of the last one, in nanoseconds
+  std::atomic<int64_t> length_ = 0;           // of the last period, in nanoseconds
 };
 
-// Shared by the spinning threads of a process, or of one priority.
+// Limits polling for the threads of a process, or of one priority, that share the gate.
 class SpinGate {
  public:
-  // Looks for `ready()` for a few tens of microseconds. False when it has not become true, or when
-  // there is no spare core. False at once when the peer needs the caller's core, or may need the
-  // caller's only one, when other threads spin already, or after a shortage of cores.
-  // `peerCore()` may change. `start`: now.
+  // Polls `ready()` for a few tens of microseconds. Returns whether it became true. Returns false
+  // at once when the peer uses the caller's core, or when there is only one core and the peer's is
+  // unknown. Also when enough other threads poll already, or after a shortage of cores.
+  // `peerCore()` may change. `start`: the current time.
   template <typename Ready, typename PeerCore>
   bool spin(TimePoint start, Ready ready, PeerCore peerCore) {
     if (!enter(start, peerCore())) return false;
@@ -77,8 +79,8 @@ class SpinGate {
 
  private:
   static constexpr std::chrono::microseconds kWindow{50};
-  // A thread that has not run for so long has lost its core to another that computes. The threads
-  // of the peer take less.
+  // A thread that has not run for this time has lost its core to a thread that computes. The
+  // threads of the peer take less time.
   static constexpr std::chrono::microseconds kTakenAway{150};
 
   bool enter(TimePoint now, uint32_t peerCore);
@@ -86,7 +88,7 @@ class SpinGate {
 
   std::atomic<unsigned> spinners_ = 0;
   std::atomic<unsigned> cores_ = 0;
-  std::atomic<int64_t> coresCounted_ = INT64_MIN / 2;  // when, in nanoseconds of the clock
+  std::atomic<int64_t> coresCounted_ = INT64_MIN / 2;  // time, in nanoseconds of the clock
   Shortage shortage_;
 };
 

@@ -8,7 +8,7 @@
 namespace halyard::hal {
 namespace {
 
-// On a thread of its own, which may only use the core that it is on.
+// Runs `work` on its own thread, which may use only its current core.
 template <typename Work>
 void onOneCore(Work work) {
   std::thread([&] {
@@ -21,7 +21,7 @@ void onOneCore(Work work) {
   }).join();
 }
 
-// Whether `gate` looks for anything at all when the peer is on `peerCore`.
+// Whether `gate` polls when the peer is on `peerCore`.
 bool looks(SpinGate& gate, uint32_t peerCore) {
   bool looked = false;
   gate.spin(
@@ -68,7 +68,7 @@ TEST(SpinGate, OneThreadOfALoneCoreLooks) {
         },
         [&] { return core + 1; });
     EXPECT_FALSE(second);
-    EXPECT_TRUE(looks(gate, core + 1));  // the first has ended
+    EXPECT_TRUE(looks(gate, core + 1));  // the first spin has ended
   });
 }
 
@@ -110,7 +110,7 @@ TEST(Shortage, LastsEverLongerWhileItGoesOn) {
   }
   shortage.note(now);
   EXPECT_FALSE(shortage.lasts(now + Shortage::kLongest));
-  // After a good time it is short again.
+  // After a long time without a shortage, the next period is short again.
   now += 10 * Shortage::kLongest;
   shortage.note(now);
   EXPECT_FALSE(shortage.lasts(now + Shortage::kShortest));

@@ -8,14 +8,15 @@ namespace {
 
 using BufferPtr = std::shared_ptr<Buffer>;
 
-// More roles would have to repeat themselves, in any model that there is.
+// The limit of each list in a call of allocate. A longer list would contain duplicates for any real
+// model.
 constexpr unsigned kMaxListed = 65536;
 
 class BufferServer final : public wire::v1_3::IBuffer::Server {
  public:
   BufferServer(std::shared_ptr<ServedClient> client, BufferPtr buffer)
       : client_(std::move(client)), buffer_(std::move(buffer)) {}
-  // Much memory takes long to be freed; but the token should be refused from now on.
+  // The memory may take long to free, but later calls must refuse the token.
   ~BufferServer() { client_->disposeFirst(std::move(buffer_)); }
   BufferServer(const BufferServer&) = delete;
   BufferServer& operator=(const BufferServer&) = delete;
@@ -55,8 +56,8 @@ class BufferServer final : public wire::v1_3::IBuffer::Server {
     return kj::READY_NOW;
   }
 
-  // Takes the memory and copies on a thread of the executor. Memory without a valid description is
-  // null to the buffer, which then has the state after a failed copy.
+  // Copies on a thread of the executor. If the memory's description is invalid, the buffer gets
+  // null, and then has the state after a failed copy.
   template <typename Context>
   kj::Promise<void> copy(Context context, std::vector<wire::Memory::Reader> memories, Copy copy) {
     return decodeMemories(std::move(memories))

@@ -1,6 +1,6 @@
-// The wire's IBuffer, and IDevice::allocate, in front of a session's buffers.
+// Serves the wire's IBuffer, and IDevice::allocate, with the buffers of a session.
 // Thread safety: loop thread only.
-// Ownership: shares the client and the buffer; refers to the ServerCore.
+// Ownership: shares the client and the buffer. Refers to the ServerCore.
 #pragma once
 
 #include "hal/server/server_core.h"

@@ -15,7 +15,7 @@ namespace {
 
 using RingPtr = std::shared_ptr<ServedRing>;
 
-// A descriptor that goes with the capability.
+// A descriptor for the client. It is closed with the capability.
 class GivenAway final : public wire::FileDescriptor::Server {
  public:
   explicit GivenAway(UniqueFd fd) : fd_(std::move(fd)) {}
@@ -26,7 +26,7 @@ class GivenAway final : public wire::FileDescriptor::Server {
 };
 
 class BurstContextServer;
-// Where the context is, on the loop thread; null once it has gone.
+// The address of the context, for the loop thread. Null after the context's end.
 using ContextPlace = std::shared_ptr<BurstContextServer*>;
 
 class BurstContextServer final : public wire::v1_2::IBurstContext::Server {
@@ -60,7 +60,7 @@ class BurstContextServer final : public wire::v1_2::IBurstContext::Server {
     return kj::READY_NOW;
   }
 
-  // Asks the client for the memories in the slots. The ring gets the answer, or the error.
+  // Asks the client for the memories in the slots. The ring gets the memories or the error.
   void fetch(const std::vector<int32_t>& slots) {
     auto call = callback_.getMemoriesRequest();
     auto list = call.initSlots(static_cast<unsigned>(slots.size()));
@@ -91,7 +91,7 @@ class BurstContextServer final : public wire::v1_2::IBurstContext::Server {
   const Quota::Charge charge_;
 };
 
-// On the loop thread: only a memfd is examined, because another file system may block the thread.
+// Runs on the loop thread. Accepts only a memfd, because another file system may block the thread.
 Result<DatumQueue> openQueue(PoolDescription description, const QueueShape& shape) {
   const int seals = description.fd.valid() ? ::fcntl(description.fd.get(), F_GET_SEALS) : 0;
   if (seals < 0) {
@@ -108,11 +108,12 @@ QueueShape shapeOf(wire::QueueDescriptor::Reader queue) {
   return {queue.getElementCount(), queue.getElementSize(), queue.getHasEventWord()};
 }
 
-// The client's doorbell, or, for a client of an earlier schema, one of the driver's: an eventfd, of
-// which the client gets a duplicate. That is only watched as well, for the client may fill it.
+// The doorbell that the driver watches: the client's, or an eventfd of the driver for a client of
+// an earlier schema. Such a client gets a duplicate, and the driver only watches the eventfd,
+// because the client may fill it.
 struct WatchedDoorbell {
   ForeignFd fd;
-  UniqueFd given;  // to the client; invalid when it has its own
+  UniqueFd given;  // for the client; invalid when the client has its own
 };
 
 Result<WatchedDoorbell> openDoorbell(bool hasDoorbell, ForeignFd received) {
@@ -132,7 +133,7 @@ Result<WatchedDoorbell> openDoorbell(bool hasDoorbell, ForeignFd received) {
 
 struct OpenedRing {
   RingPtr ring;
-  UniqueFd doorbell;  // to be given to the client; invalid when it has its own
+  UniqueFd doorbell;  // for the client; invalid when the client has its own
 };
 
 // A client's message that opens a burst.
@@ -143,7 +144,7 @@ struct BurstOrder {
   bool hasDoorbell = false;
 };
 
-// The descriptors that came with it.
+// The descriptors of the message.
 struct Received {
   Result<std::vector<PoolDescription>> pools;
   ForeignFd doorbell;
@@ -174,8 +175,8 @@ Status asFailure(const Status& status) {
                                                           : status.withCode(ResultCode::OP_FAILED);
 }
 
-// The ring for objects of the loop: it is destroyed on another thread, for it may be the last owner
-// of its model.
+// A pointer to the ring for objects of the loop. Another thread destroys the ring, because the ring
+// may be the last owner of its model.
 RingPtr disposedOf(std::shared_ptr<ServedClient> client, RingPtr ring) {
   ServedRing* const address = ring.get();
   return {address, [client = std::move(client), ring = std::move(ring)](ServedRing*) mutable {
@@ -183,7 +184,7 @@ RingPtr disposedOf(std::shared_ptr<ServedClient> client, RingPtr ring) {
           }};
 }
 
-// Ends the call once the ring exists.
+// Completes the call after the ring is made.
 Status finish(ConfigureBurstContext context, const BurstTarget& target, OpenedRing opened,
               wire::v1_2::IBurstCallback::Client callback, const ContextPlace& place,
               bool extended) {

@@ -1,5 +1,6 @@
-// The driver's side of configureExecutionBurst: opens a ring, and holds it for the client.
-// Thread safety: loop thread only. Ownership: the ring lives as long as the client's IBurstContext.
+// The driver's side of configureExecutionBurst: opens a ring for the client.
+// Thread safety: loop thread only.
+// Ownership: the ring lives as long as the client's IBurstContext.
 #pragma once
 
 #include <memory>
@@ -9,7 +10,7 @@
 
 namespace halyard::hal {
 
-// The most bursts of one client.
+// The maximum number of bursts of one client.
 inline constexpr unsigned kMaxBursts = 256;
 
 struct BurstTarget {
@@ -24,7 +25,7 @@ using ConfigureBurstContext =
     capnp::CallContext<wire::v1_2::IPreparedModel::ConfigureExecutionBurstParams,
                        wire::v1_2::IPreparedModel::ConfigureExecutionBurstResults>;
 
-// Answers the call. GENERAL_FAILURE, with a text, for channels that are not as they must be.
+// Answers the call. GENERAL_FAILURE, with a text, for invalid channels.
 kj::Promise<void> configureBurst(ConfigureBurstContext context, BurstTarget target);
 
 }  // namespace halyard::hal

@@ -1,4 +1,5 @@
-// Tests of configureExecutionBurst at the driver's boundary: what a client may send, and may not.
+// Tests of configureExecutionBurst at the driver's process boundary: valid and invalid calls of a
+// client.
 #include <fcntl.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
@@ -38,7 +39,7 @@ class BurstServerTest : public ServerTest {
       return call.send().then([](auto&& response) -> Outcome {
         const bool ok = response.getStatus() == wire::ErrorStatus::NONE;
         EXPECT_EQ(response.hasBurstContext(), ok);
-        // A client of an earlier schema gets one of the driver's.
+        // A client of an earlier schema gets a doorbell of the driver.
         EXPECT_EQ(response.hasDoorbell(), ok && !response.getTakesDoorbell());
         return {response.getStatus(), response.getMessage().cStr()};
       });
@@ -95,7 +96,7 @@ TEST_F(BurstServerTest, RefusesWhatIsNoChannel) {
   EXPECT_EQ(configure().status, wire::ErrorStatus::NONE);
 }
 
-// Watching a file of another sort could keep the driver waiting for who serves it.
+// A file of another kind could block the driver that watches it.
 TEST_F(BurstServerTest, RefusesWhatIsNoDoorbell) {
   const auto with = [&](int fd) {
     return configure([fd](auto& call) { call.setDoorbell(KJ_ASSERT_NONNULL(encodeFile(fd))); });
@@ -123,7 +124,7 @@ TEST_F(BurstServerTest, RefusesWhatIsNoDoorbell) {
   EXPECT_EQ(none.status, wire::ErrorStatus::GENERAL_FAILURE);
 }
 
-// The driver has work of its own with the ring, and must not do it by writing to what is shared.
+// The driver rings without a write to a shared descriptor.
 TEST_F(BurstServerTest, AClientThatFillsADoorbellKeepsNobodyWaiting) {
   const RingClient::Channels channels = RingClient::createChannels(64, 64).value();
   const auto client = RingClient::create(channels, 64, 64, std::make_shared<SpinGate>()).value();
@@ -153,7 +154,7 @@ TEST_F(BurstServerTest, AClientThatFillsADoorbellKeepsNobodyWaiting) {
   std::vector<Datum> packet;
   const std::vector<int32_t> slots = {0, 1};
   encodeRequestPacket(ringRequest(in, out), slots, {}, false, &packet);
-  // As full as it gets, so that writers wait; that wakes the driver, too.
+  // The doorbell is full, so that writers block. That also wakes the driver.
   ASSERT_TRUE(client->send(packet));
   const uint64_t most = UINT64_MAX - 1;
   ASSERT_EQ(::write(doorbell.get(), &most, sizeof most), 8);
@@ -171,7 +172,7 @@ TEST_F(BurstServerTest, AClientThatFillsADoorbellKeepsNobodyWaiting) {
   const auto end = Clock::now() + std::chrono::seconds(20);
   while (!served && Clock::now() < end) std::this_thread::yield();
   EXPECT_TRUE(served) << "the driver's loop waits for its client";
-  // For the test's own end, should it wait.
+  // Empties the doorbell, so that the test ends even if the thread waits.
   uint64_t content = 0;
   (void)!::read(doorbell.get(), &content, sizeof content);
   onLoopThread.join();
@@ -212,7 +213,7 @@ TEST_F(BurstServerTest, DriversMayHaveNone) {
   EXPECT_THAT(outcome.message, HasSubstr("the driver has no bursts"));
 }
 
-// A driver may take long to let go of a model, and the loop has others to answer.
+// A driver may take long to destroy a model, and the loop serves other clients.
 TEST_F(BurstServerTest, TheLastOfAModelGoesOnAWorker) {
   Completion<std::thread::id> released;
   device_->onRelease = [&] { released.set(std::this_thread::get_id()); };
@@ -231,7 +232,7 @@ TEST_F(BurstServerTest, TheLastOfAModelGoesOnAWorker) {
     delete std::exchange(preparedClient_, nullptr);
     return true;
   });
-  // Behind the model's release, which leaves the burst to have it.
+  // This call runs after the model's release, which leaves the burst as the last owner.
   EXPECT_EQ(supported(addModel(4)).status, wire::ErrorStatus::NONE);
   const auto loop = onLoop<std::thread::id>([&](RpcLoop::Context&) -> kj::Promise<std::thread::id> {
     contexts_.clear();
@@ -240,7 +241,7 @@ TEST_F(BurstServerTest, TheLastOfAModelGoesOnAWorker) {
   EXPECT_NE(released.wait(), loop);
 }
 
-// The client's callback knows of no memories: nobody asks it.
+// The client's callback has no memories. The driver does not call it.
 TEST_F(BurstServerTest, TakesMemoriesBeforeTheirPackets) {
   const RingClient::Channels channels = RingClient::createChannels(64, 64).value();
   const auto client = RingClient::create(channels, 64, 64, std::make_shared<SpinGate>()).value();
@@ -280,7 +281,7 @@ TEST_F(BurstServerTest, TakesMemoriesBeforeTheirPackets) {
   });
 }
 
-// Clients that know nothing of recordings are not told of them, and a number is only a number.
+// Clients without support for recordings get none. Any recording number may be freed.
 TEST_F(BurstServerTest, KeepsRecordings) {
   for (const bool extended : {false, true}) {
     const uint32_t kept = onLoop<uint32_t>([&](RpcLoop::Context&) {
@@ -309,7 +310,7 @@ TEST_F(BurstServerTest, KeepsRecordings) {
   });
 }
 
-// Everything that a client has made in bursts goes with it.
+// A client's bursts end with the client.
 TEST_F(BurstServerTest, ClientsHaveALimitedNumber) {
   unsigned taken = 0;
   const auto hold = [&] {

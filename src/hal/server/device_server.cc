@@ -18,7 +18,7 @@ namespace {
 using Callback = wire::v1_0::IPreparedModelCallback::Client;
 using PreparedClient = wire::v1_3::IPreparedModel::Client;
 
-// A model, and which of its operations the device supports.
+// A model, and whether the device supports each of its operations.
 struct ExaminedModel {
   ValidModel model;
   std::vector<bool> supported;
@@ -26,7 +26,7 @@ struct ExaminedModel {
   bool isSupported() const { return std::ranges::all_of(supported, std::identity()); }
 };
 
-// Calls whichever notify the version has.
+// Calls the notify method of the version.
 void notify(ServerCore& core, Callback callback, const Status& status,
             kj::Maybe<PreparedClient> preparedModel, HalVersion version) {
   const auto send = [&](auto request) {
@@ -184,7 +184,7 @@ class DeviceServer final : public wire::v1_3::IDevice::Server {
     return options;
   }
 
-  // Of a call of version 1.3, but for its cache files.
+  // The options of a call of version 1.3, except its cache files.
   template <typename Params>
   static Result<PrepareOptions> optionsOf(Params params) {
     HALYARD_ASSIGN_OR_RETURN(PrepareOptions options, preferenceOf(params));
@@ -202,7 +202,7 @@ class DeviceServer final : public wire::v1_3::IDevice::Server {
 
   using Files = Result<std::shared_ptr<const CacheFiles>>;
 
-  // The call's cache files. BAD_DATA for a token or a message of the wrong form.
+  // The call's cache files. BAD_DATA for an invalid token or a malformed message.
   template <typename Context>
   kj::Promise<Files> filesOf(Context context) {
     return kj::evalNow([&]() -> kj::Promise<Files> {
@@ -219,8 +219,8 @@ class DeviceServer final : public wire::v1_3::IDevice::Server {
         });
   }
 
-  // Cache files that are not as they should be, or more than the client may hold, must not spoil a
-  // preparation; only the token's form counts.
+  // Only an invalid token or a malformed message fails the preparation. With other errors of the
+  // cache files, the preparation continues without them.
   template <typename Context>
   kj::Promise<void> prepareCached(Context context, HalVersion version,
                                   Result<PrepareOptions> options) {
@@ -246,14 +246,14 @@ class DeviceServer final : public wire::v1_3::IDevice::Server {
     return kj::READY_NOW;
   }
 
-  // A model as it has come, and has been charged for.
+  // A received model, which is charged to the client.
   struct Received {
     DecodedModel decoded;
     std::vector<PoolDescription> pools;
     FeatureLevel level;
   };
 
-  // Reads the call's model.
+  // Reads the call's model and charges it.
   template <typename Context>
   kj::Promise<Result<Received>> receiveModel(Context context, HalVersion version) {
     auto decoded = std::make_shared<Result<DecodedModel>>(badData("the message cannot be read"));
@@ -288,7 +288,7 @@ class DeviceServer final : public wire::v1_3::IDevice::Server {
     return importModel(std::move(received.decoded), std::move(received.pools), received.level);
   }
 
-  // Runs `use` with the model, imported, on a thread of the executor.
+  // Imports the model and runs `use` with it, on a thread of the executor.
   template <typename T>
   kj::Promise<Result<T>> runWith(Received received, std::function<Result<T>(ValidModel)> use) {
     const auto taken = std::make_shared<Received>(std::move(received));
@@ -299,7 +299,7 @@ class DeviceServer final : public wire::v1_3::IDevice::Server {
     return core_.run<T>(*client_, work);
   }
 
-  // Both in turn. The call's parameters are let go of in between.
+  // Runs receiveModel and then runWith. Releases the call's parameters between them.
   template <typename T, typename Context>
   kj::Promise<Result<T>> withModel(Context context, HalVersion version,
                                    std::function<Result<T>(ValidModel)> use) {
@@ -312,7 +312,7 @@ class DeviceServer final : public wire::v1_3::IDevice::Server {
         });
   }
 
-  // Answers what is supported before the preparation begins.
+  // Answers the question of support before the preparation begins.
   kj::Promise<void> askThenPrepare(PrepareSupported13Context context, Received received,
                                    PrepareOptions options, Callback callback) {
     const auto examine = [device = client_->session](ValidModel model) -> Result<ExaminedModel> {
@@ -326,7 +326,7 @@ class DeviceServer final : public wire::v1_3::IDevice::Server {
           if (!examined.ok()) return;
           setSupported(context, examined->supported);
           if (!examined->isSupported()) return;
-          // If the driver dies of the preparation, the client has the answer already.
+          // The client has the answer even if the driver dies during the preparation.
           core_.detach(kj::evalLast([this, self = thisCap(), model = std::move(examined->model),
                                      options = std::move(options), callback]() mutable {
             launch(std::move(model), std::move(options), callback, HalVersion::V1_3);
@@ -373,7 +373,7 @@ class DeviceServer final : public wire::v1_3::IDevice::Server {
         });
   }
 
-  // The part of a preparation that comes after the launch has been answered.
+  // The part of a preparation after the answer of its launch.
   void launch(ValidModel model, PrepareOptions options, Callback callback, HalVersion version) {
     using Prepared = std::shared_ptr<PreparedModel>;
     options.clientUid = client_->uid;
@@ -383,7 +383,7 @@ class DeviceServer final : public wire::v1_3::IDevice::Server {
           return device->prepareModel(model, options);
         },
         options.priority);
-    // Not `this`: the client may have let go of the device by then.
+    // `this` is not captured, because the client may release the device before.
     core_.detach(done.then([client = client_, deviceVersion = info_.halVersion, callback, version,
                             model, priority = options.priority](Result<Prepared> result) mutable {
       Status status = result.status();
@@ -396,8 +396,9 @@ class DeviceServer final : public wire::v1_3::IDevice::Server {
     }));
   }
 
-  // What is wrong with the files shows only when the driver has read them, and is then both the
-  // status of the launch and the callback's; what has to do with time is the callback's alone.
+  // The status of the launch. An error of the files is known only after the driver has read them.
+  // It is the status of both the launch and the callback. A missed deadline is only the callback's
+  // status.
   static Status launchStatus(const Status& status) {
     const bool late = status.code() == ResultCode::MISSED_DEADLINE_TRANSIENT ||
                       status.code() == ResultCode::MISSED_DEADLINE_PERSISTENT;
@@ -466,7 +467,7 @@ class DriverServer final : public wire::IDriver::Server {
       setStatus(results, client_->refusal, HalVersion::V1_3);
       return kj::READY_NOW;
     }
-    // One object, however often it is asked for.
+    // All calls return the same object.
     KJ_IF_MAYBE (device, device_) {
       results.setDevice(*device);
     } else {

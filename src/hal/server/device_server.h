@@ -1,6 +1,6 @@
-// The wire's IDriver and IDevice, in front of a hal::Device.
+// Serves the wire's IDriver and IDevice with a hal::Device.
 // Thread safety: loop thread only.
-// Ownership: the objects share the client and refer to its ServerCore, which outlives every
+// Ownership: the objects share the client and refer to its ServerCore, which outlives each
 // connection.
 #pragma once
 
@@ -12,7 +12,7 @@ namespace halyard::hal {
 
 struct ServedClient;
 
-// What a client finds first on its connection.
+// The first object of a client's connection.
 wire::IDriver::Client makeDriverServer(std::shared_ptr<ServedClient> client);
 
 }  // namespace halyard::hal

@@ -27,7 +27,7 @@
 #include "hal/server/server.h"
 #include "hal/server/service.h"
 
-// glibc 2.36 forgets to say so for C++.
+// The header of glibc 2.36 has no extern "C" for C++.
 extern "C" {
 #include <sys/pidfd.h>
 }
@@ -35,13 +35,13 @@ extern "C" {
 namespace halyard::hal {
 namespace {
 
-// Time for the running computations once the client has gone, and the same for a service that is
-// told to end: whoever waits for the end of the process shall not wait for a kernel.
+// The time for running computations after the client has gone, or after a service is told to end.
+// It is short, because another process may wait for the end of this process.
 constexpr std::chrono::milliseconds kDrainLimit{300};
 
 constexpr unsigned kLastLimitSeconds = 1;
 
-// Time for the loop to find that the client has gone.
+// The time in which the loop must detect that the client has gone.
 constexpr std::chrono::seconds kGoneLimit{2};
 
 constexpr const char* kUsage =
@@ -55,7 +55,7 @@ constexpr const char* kUsage =
 struct Arguments {
   std::optional<int> fd;
   std::string listenPath;
-  std::vector<std::string> own;  // the driver's
+  std::vector<std::string> own;  // for the driver itself
   std::string manifest;
 };
 
@@ -98,15 +98,15 @@ bool isConnectedUnixSocket(int fd) {
          peer.sun_family == AF_UNIX;
 }
 
-// Ends the process although computations run: they cannot be stopped in another way. Nothing of
-// what destructors would do matters any more, and some would wait.
+// Ends the process while computations run, because they cannot be stopped in another way.
+// Destructors are not needed, and some would block.
 [[noreturn]] void endNow() {
   std::fflush(nullptr);
   ::_exit(0);
 }
 
-// Returns when the connection has ended, by either side, or the application's process. The pidfd of
-// that may be invalid.
+// Returns when the connection has ended on either side, or when the application's process has. The
+// application's pidfd may be invalid.
 void awaitEnd(int socket, int application) {
   for (;;) {
     pollfd ends[] = {{socket, 0, 0}, {application, POLLIN, 0}};
@@ -119,14 +119,14 @@ int finish(Server& server) {
   return 0;
 }
 
-// The pidfd of the application that has started this driver. The driver ends with it, although
-// children that it has forked may still have its end of the socket. Invalid when that cannot be
-// had: then the end of the socket is all that counts.
+// The pidfd of the application that started this driver. The driver ends with that process, even if
+// its forked children still hold its end of the socket. If it is invalid, only the end of the
+// socket counts.
 UniqueFd applicationAt(int fd) {
   Result<Peer> peer = peerOf(fd);
   if (!peer.ok()) return {};
   if (peer->process.valid()) return std::move(peer->process);
-  // While it is this process's parent, its number is not another's.
+  // While the application is this process's parent, no other process gets its number.
   const pid_t parent = peer->credentials.pid;
   if (parent <= 0 || parent != ::getppid()) return {};
   UniqueFd process(::pidfd_open(parent, 0));
@@ -142,21 +142,21 @@ int serveOne(Server& server, int fd, UniqueFd application) {
   terms.process = std::move(application);
   server.serve(
       UniqueFd(fd), [gone] { gone->set(true); }, std::move(terms));
-  // The kernel's word, as the loop's thread may not be there to give its own.
+  // poll reports the end, because the loop's thread may be blocked.
   if (watched.valid()) {
     awaitEnd(watched.get(), watchedApplication.get());
     if (!gone->waitUntil(Clock::now() + kGoneLimit)) endNow();
   } else {
     gone->wait();
   }
-  // Should anything of what follows hang, a destructor of the device for instance, the process ends
-  // by the signal.
+  // If the following code hangs, for example in a destructor of the device, the signal ends the
+  // process.
   ::alarm(kLastLimitSeconds);
   return finish(server);
 }
 
-// Memory and fences are descriptors, and clients may have thousands. (select(), which knows no more
-// than 1,024, is why the limit is lower by default.)
+// Memories and fences are descriptors, and clients may have thousands. The default limit is low
+// only because select() supports at most 1,024.
 void allowDescriptors() {
   rlimit limit{};
   if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
@@ -169,18 +169,18 @@ int fail(const char* program, const Status& status) {
   return 1;
 }
 
-// Whom the process is to serve, and under what conditions.
+// The clients of the process, and their limits.
 struct Plan {
-  std::optional<int> fd;  // the one client
-  UniqueFd application;   // its process
-  UniqueFd listener;      // or all that come here
-  UniqueFd signals;       // that end a service
+  std::optional<int> fd;  // the only client
+  UniqueFd application;   // the client's process
+  UniqueFd listener;      // accepts the clients of a service
+  UniqueFd signals;       // signals that end a service
   std::string madeSocket;
   SandboxSettings sandbox;
   ServiceSettings service = ServiceSettings::defaults();
 };
 
-// Before any thread is started, so that all have these blocked.
+// Called before any thread is started, so that all threads block these signals.
 UniqueFd blockEndingSignals() {
   sigset_t ends;
   ::sigemptyset(&ends);
@@ -208,7 +208,7 @@ Status planService(const Arguments& arguments, Plan& plan) {
   return okStatus();
 }
 
-// A driver that the runtime starts has its settings from there; a service has its own.
+// The runtime passes the settings to a driver that it starts. A service has its own settings.
 Result<Plan> planFor(const Arguments& arguments) {
   Plan plan;
   plan.fd = arguments.fd;
@@ -266,7 +266,8 @@ int driverMain(int argc, char** argv, const DeviceFactory& makeDevice) {
   if (*device == nullptr) return fail(program, opFailed("the driver made no device"));
   const Status described = validateDeviceInfo((*device)->info()).annotate("the driver's device");
   if (!described.ok()) return fail(program, described);
-  // The device may have opened what it needs; nothing of a client has been read.
+  // The sandbox begins after the device has opened its files, and before any data of a client is
+  // read.
   ServerOptions options;
   options.isolation = applySandbox(plan->sandbox, plan->madeSocket);
   auto loop = RpcLoop::start();

@@ -1,4 +1,4 @@
-// Tests of a driver's executable as such: its arguments, and the service form.
+// Tests of a driver's executable: its arguments, and its service form.
 #include "halyard/driver/driver_main.h"
 
 #include <fcntl.h>
@@ -29,7 +29,7 @@ struct DriverRun {
   std::string errors;
 };
 
-// Runs the test driver by hand.
+// Runs the test driver without the runtime.
 DriverRun runDriver(std::vector<const char*> arguments) {
   int pipe[2];
   EXPECT_EQ(::pipe2(pipe, O_CLOEXEC), 0);
@@ -75,7 +75,7 @@ TEST(DriverMainTest, ByHandItSaysHowItIsUsed) {
 }
 
 TEST(DriverMainTest, AnArgumentThatNobodyTakesIsRefused) {
-  // The test driver has none of its own. The runtime starts it just so.
+  // The test driver has no arguments of its own. The runtime passes the manifest's arguments.
   Manifest manifest;
   manifest.name = "test-arguments";
   manifest.target = HALYARD_TEST_DRIVER_PATH;

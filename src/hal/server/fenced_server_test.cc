@@ -1,4 +1,4 @@
-// executeFenced at the process boundary: clients that keep to the rules, and those that do not.
+// Tests of executeFenced at the process boundary, with valid and invalid calls.
 #include <sys/eventfd.h>
 
 #include "hal/testing/server_fixture.h"
@@ -133,7 +133,7 @@ TEST_F(FencedServerTest, OutputsInShrinkableFilesAreThereWhenTheFenceSignals) {
   ASSERT_EQ(::pread(to.get(), written.data(), 16, 0), 16);
   EXPECT_THAT(written, ::testing::ElementsAre(11, 22, 33, 44));
 
-  // Cut short while the execution waits.
+  // The file is truncated while the execution waits.
   NewFence fence = createFence().value();
   const FencedOutcome cut = fenced(request, {fence.fence.get()});
   ASSERT_EQ(::ftruncate(in.get(), 8), 0);
@@ -149,7 +149,7 @@ TEST_F(FencedServerTest, TimesComeWhenAskedFor) {
   uint64_t launched = 0;
   uint64_t afterFences = 0;
   EXPECT_EQ(info(&launched, &afterFences).status, wire::ErrorStatus::NONE);
-  EXPECT_GE(afterFences, 3000u);  // what the test device says
+  EXPECT_GE(afterFences, 3000u);  // the time of the test device
   EXPECT_LE(afterFences, launched);
   EXPECT_LT(launched, 60'000'000u);
 }
@@ -160,7 +160,7 @@ TEST_F(FencedServerTest, BadFencesGetNeitherFenceNorCallback) {
   failed.signaller.fail();
   expectInvalid(fenced(request_, {good.fence.get(), failed.fence.get()}), "error state");
   expectInvalid(fenced(request_, {in_->fd()}), "expected a fence");
-  // A null handle, one without a descriptor, and a capability that is something else.
+  // Three invalid fences: a null handle, a handle without a descriptor, and another capability.
   expectInvalid(fenced(request_, {}, [](FencedParams call) { call.initWaitFor(1); }), "fence 0");
   expectInvalid(
       fenced(request_, {},

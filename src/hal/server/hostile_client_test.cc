@@ -1,4 +1,4 @@
-// Tests of the Server against clients that do not keep to the rules.
+// Tests of the Server against hostile clients.
 #include <atomic>
 #include <thread>
 
@@ -62,7 +62,7 @@ TEST_F(ServerTest, HostilePools) {
   expectRefused([](auto m) { m.getPools()[1].getFile().setSameAs(1); }, "no earlier pool", model);
   expectRefused([](auto m) { m.getPools()[0].getFile().setSameAs(0xffffffff); }, "no earlier pool",
                 model);
-  // A capability that is no file: the device itself.
+  // The capability is not a file but the device.
   expectRefused(
       [this](auto m) {
         m.getPools()[1].getFile().setFd(deviceClient_->castAs<wire::FileDescriptor>());
@@ -118,11 +118,11 @@ TEST_F(ServerTest, HostileRequests) {
   refused([](auto r) { r.getPools()[0].getMemory().getFile().disownFd(); }, "missing");
   refused([](auto r) { r.getPools()[0].getMemory().setSize(33); }, "do not fit");
   refused([](auto r) { r.initPools(1000); }, "1000 memory pools");
-  // Protection: the driver would die of a write to memory that it may only read.
+  // Protection: a write to read-only memory would crash the driver.
   refused([](auto r) { r.getPools()[1].getMemory().setProt(1); }, "not writable");
   refused([](auto r) { r.getPools()[0].getMemory().setProt(2); }, "not readable");
 
-  // A file that is too short for what is said of it, and one that is cut later.
+  // The file is truncated after a valid execution, and is then too short for its description.
   const UniqueFd file = fileOf(kInputs);
   Request fromFile = poolRequest(SharedMemory::fromFd(32, PROT_READ, file.get(), 0).value(), out);
   ASSERT_EQ(execute(fromFile).status, wire::ErrorStatus::NONE);

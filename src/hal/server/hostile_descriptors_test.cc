@@ -1,4 +1,5 @@
-// A service against clients whose descriptors and half messages are to hold it up, or fill it.
+// Tests of a service against clients whose descriptors and incomplete messages try to block or
+// exhaust it.
 #include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -33,7 +34,7 @@ using std::chrono::milliseconds;
 using std::chrono::seconds;
 
 constexpr seconds kLinger{100};
-constexpr seconds kPatience{30};  // long before that
+constexpr seconds kPatience{30};  // far below the linger time
 
 class HostileDescriptors : public ::testing::Test {
  protected:
@@ -81,7 +82,7 @@ class HostileDescriptors : public ::testing::Test {
     const Status status = serveOnce();
     EXPECT_TRUE(status.ok()) << status.toString();
   }
-  // The service ends when it is told to.
+  // Checks that the service ends on SIGTERM.
   void expectEnds() {
     ASSERT_EQ(::kill(service_, SIGTERM), 0);
     int status = 0;
@@ -90,7 +91,7 @@ class HostileDescriptors : public ::testing::Test {
     EXPECT_TRUE(WIFEXITED(status)) << status;
     service_ = 0;
   }
-  // What the service has of address space, in KiB.
+  // The address space of the service, in KiB.
   long addressSpace() const {
     std::ifstream file("/proc/" + std::to_string(service_) + "/status");
     for (std::string line; std::getline(file, line);) {
@@ -103,7 +104,7 @@ class HostileDescriptors : public ::testing::Test {
     return {reinterpret_cast<const char*>(table), sizeof table};
   }
 
-  // Each way in which a descriptor comes that nobody takes.
+  // Sends the descriptors in each position where the service does not use them.
   void sendEverywhere(const std::vector<int>& fds) {
     for (int way = 0; way < 4; ++way) {
       RawClient raw(path_);
@@ -114,14 +115,14 @@ class HostileDescriptors : public ::testing::Test {
       switch (way) {
         case 0:  // with a message
           break;
-        case 1:  // more than one may have
+        case 1:  // more than a message may have
           while (sent.size() < 140) sent.push_back(memory_.get());
           std::rotate(sent.begin(), sent.begin() + static_cast<ptrdiff_t>(fds.size()), sent.end());
           break;
-        case 2:  // in the middle of one
+        case 2:  // in the middle of a message
           first = 4;
           break;
-        default:  // with one that never ends
+        default:  // with an incomplete message
           ASSERT_TRUE(raw.write(header(1000).substr(0, 7), kPatience));
           first = SIZE_MAX;
       }
@@ -158,10 +159,10 @@ TEST_F(HostileDescriptors, SocketsThatLingerHoldUpNobody) {
   expectEnds();
 }
 
-// These cannot be told not to linger.
+// These sockets cannot be set not to linger.
 TEST_F(HostileDescriptors, SocketsWithinSocketsHoldUpNobody) {
   start();
-  std::vector<LingeringSocket> lingering;  // until the end, as without a peer none does
+  std::vector<LingeringSocket> lingering;  // until the end: a socket lingers only with its peer
   for (int i = 0; i < 8; ++i) {
     LingeringSocket& socket = lingering.emplace_back(kLinger);
     ASSERT_GE(socket.get(), 0);
@@ -225,7 +226,7 @@ TEST_F(HostileDescriptors, WhatHasComeOfMessagesCountsForTheUser) {
       ++cutOff;
     }
   }
-  // Some have their 6 MiB there, and no more than that of 16 MiB.
+  // Some clients have sent 6 MiB. All together may send at most 16 MiB.
   EXPECT_GE(clients.size(), 1u);
   EXPECT_TRUE(becomes(
       [&] {

@@ -1,5 +1,6 @@
-// Asynchronous calls notify exactly once when a server has too many of them, when it ends in their
-// middle, and not at all when their client has gone. The suite of validation/vts has the rest.
+// Tests of the notifications of asynchronous calls. There is exactly one when a server has too many
+// calls, or when it ends during the call. After the client has gone, no notification is sent.
+// validation/vts tests the rest.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -13,7 +14,7 @@ namespace {
 using namespace hal::testing;  // NOLINT: the fixture's vocabulary
 using Code = wire::ErrorStatus;
 
-// What came to one callback.
+// The notifications of one callback.
 struct Notified {
   std::vector<Code> statuses;
 };
@@ -35,7 +36,7 @@ class NotificationTest : public ServerTest {
   Request requestOf(float first) {
     return poolRequest(memoryOf({first, 2, 3, 4, 10, 20, 30, 40}), memoryOf({0, 0, 0, 0}));
   }
-  // Sends execute_1_3 with a callback that writes to `to`; the status of the launch.
+  // Sends execute_1_3 with a callback that writes to `to`. Returns the status of the launch.
   Code execute13(const Request& request, Notified& to) {
     return onLoop<Code>([&](RpcLoop::Context&) {
       auto call = preparedClient_->execute13Request();
@@ -44,7 +45,7 @@ class NotificationTest : public ServerTest {
       return call.send().then([](auto&& response) { return response.getStatus(); });
     });
   }
-  // Waits until what the server has sent so far has arrived: connections keep their order.
+  // Waits until all earlier messages of the server have arrived. Connections keep their order.
   void roundTrip() {
     onLoop<bool>([this](RpcLoop::Context&) {
       return device().getTypeRequest().send().then([](auto&&) { return true; });
@@ -63,7 +64,7 @@ class NotificationTest : public ServerTest {
   }
 };
 
-// More executions than the server takes, none of which ends by itself; then the end of the server.
+// The client makes more executions than the server accepts. They end only with the server.
 TEST_F(NotificationTest, TooManyCallsAndAShutdownAreToldOnceEach) {
   ASSERT_EQ(prepare(addModel(4)).status, Code::NONE);
   constexpr size_t kCalls = 1200;
@@ -113,7 +114,7 @@ TEST_F(NotificationTest, ClientThatGoesTakesItsCallsWithIt) {
     return true;
   });
   EXPECT_TRUE(disconnected_.wait());
-  // The execution ends, and nothing of it stays.
+  // The execution ends and releases everything.
   EXPECT_TRUE(eventually([&] { return device_->preparedModels() == 0; }));
   EXPECT_TRUE(notified.statuses.empty());
 }

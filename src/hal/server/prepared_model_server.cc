@@ -139,7 +139,7 @@ class PreparedModelServer final : public wire::v1_3::IPreparedModel::Server {
     return options;
   }
 
-  // Reads the call's request and runs `use` with it, imported, as ServerCore::run does.
+  // Reads and imports the call's request, and runs `use` with it, as ServerCore::run does.
   template <typename T, typename Context>
   kj::Promise<Result<T>> withRequest(
       Context context, HalVersion version, Priority priority, std::optional<TimePoint> deadline,
@@ -157,7 +157,7 @@ class PreparedModelServer final : public wire::v1_3::IPreparedModel::Server {
         .then([this, context, version, priority, deadline, decoded, import, use = std::move(use)](
                   Result<std::vector<PoolDescription>> pools) mutable -> kj::Promise<Result<T>> {
           auto request = std::make_shared<DecodedRequest>(std::move((*decoded)->decoded));
-          decoded = nullptr;  // its readers end with the parameters
+          decoded = nullptr;  // its readers must end before the parameters
           context.releaseParams();
           if (!pools.ok()) return Result<T>(pools.takeStatus());
           auto taken = std::make_shared<std::vector<PoolDescription>>(std::move(*pools));
@@ -184,8 +184,8 @@ class PreparedModelServer final : public wire::v1_3::IPreparedModel::Server {
   kj::Promise<void> fenced(ExecuteFencedContext context, std::vector<ForeignFd> waitFor,
                            ExecuteOptions options,
                            std::optional<std::chrono::nanoseconds> duration) {
-    // The inputs may be what an execution behind the fences has yet to write: they are read when
-    // those have signalled.
+    // The inputs are read after the fences have signalled, because executions behind the fences may
+    // write them.
     const auto start = [model = model_, preparedModel = preparedModel_, options, duration,
                         fences = std::make_shared<std::vector<ForeignFd>>(std::move(waitFor))](
                            ImportedPtr request) -> Result<FencedStart> {
@@ -251,7 +251,8 @@ class PreparedModelServer final : public wire::v1_3::IPreparedModel::Server {
       answer(options.status());
       return kj::READY_NOW;
     }
-    // The launch does not wait for what computes: only the execution has the priority.
+    // The launch has the default priority, so that it does not wait for computations. Only the
+    // execution has the model's priority.
     return withRequest<ImportedPtr>(
                context, version, Priority::MEDIUM, std::nullopt,
                [](ImportedPtr request) -> Result<ImportedPtr> { return request; })
@@ -266,7 +267,7 @@ class PreparedModelServer final : public wire::v1_3::IPreparedModel::Server {
     const auto bytes = context.getParams().getToken();
     const DeviceInfo& info = core_.device->info();
     const bool caches = info.modelCacheFiles + info.dataCacheFiles > 0;
-    // A driver that refuses in any case says so first.
+    // Without caching, the driver's own error comes first.
     Status form = caches ? checkToken(bytes) : okStatus();
     Token token{};
     if (bytes.size() == token.size()) std::copy(bytes.begin(), bytes.end(), token.begin());
@@ -290,7 +291,7 @@ class PreparedModelServer final : public wire::v1_3::IPreparedModel::Server {
         });
   }
 
-  // The part of an asynchronous execution that comes after the launch has been answered.
+  // The part of an asynchronous execution after the answer of its launch.
   void launch(ImportedPtr request, ExecuteOptions options,
               wire::v1_0::IExecutionCallback::Client callback, HalVersion version) {
     auto done = core_.run<ExecutionResult>(
@@ -300,7 +301,7 @@ class PreparedModelServer final : public wire::v1_3::IPreparedModel::Server {
           return hal::execute(*preparedModel, *model, *request, options);
         },
         priority_, options.deadline);
-    // Not `this`: the client may have let go of the prepared model by then.
+    // `this` is not captured, because the client may release the prepared model before.
     core_.detach(
         done.then([&core = core_, callback, version](Result<ExecutionResult> result) mutable {
           notify(core, callback, result.ok() ? *result : failed(result.takeStatus()), version);

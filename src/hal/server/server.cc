@@ -10,7 +10,7 @@
 namespace halyard::hal {
 namespace {
 
-// For a client that is refused to ask why.
+// The time in which a refused client can ask for the reason.
 constexpr kj::Duration kRefusalTime = 2 * kj::SECONDS;
 
 }  // namespace
@@ -47,11 +47,12 @@ void ServerCore::serve(RpcLoop::Context& context, UniqueFd socket,
   connections_.emplace_front(std::move(client), context, std::move(socket),
                              std::move(terms.process), std::move(peer));
   const auto connection = connections_.begin();
-  // evalLater: the connection must not be destroyed by its own event.
+  // evalLater is used because the connection must not be destroyed by its own event.
   tasks_->add(connection->wire.onDisconnect().then([this, connection, onDisconnect] {
     return kj::evalLater([this, connection, onDisconnect] {
       endClient(*connection->client);
-      // First: some drivers take long to destroy the client's objects.
+      // onDisconnect is called first, because some drivers take long to destroy the client's
+      // objects.
       onDisconnect();
       connections_.erase(connection);
     });
@@ -61,7 +62,7 @@ void ServerCore::serve(RpcLoop::Context& context, UniqueFd socket,
 void ServerCore::endClient(const ServedClient& client) {
   client.session->end();
   executor_.close(client.lane);
-  // Their promises fail, and the answers are destroyed.
+  // The promises of these calls fail, and the answers are destroyed.
   std::vector<Job> unanswered;
   for (auto it = jobs_.begin(); it != jobs_.end();) {
     if (it->second.client == &client) {
@@ -75,7 +76,7 @@ void ServerCore::endClient(const ServedClient& client) {
 
 void ServerCore::dispose(std::shared_ptr<void> object) { executor_.dispose(std::move(object)); }
 
-// Posting fails when the server ends: then the object is destroyed here.
+// Posting fails when the server ends. The object is then destroyed here.
 void ServerCore::disposeFirst(std::shared_ptr<void> object) {
   auto shared = std::make_shared<std::shared_ptr<void>>(std::move(object));
   (void)executor_.post(firstDisposals_, ThreadClass::URGENT, [shared] { shared->reset(); });
@@ -116,8 +117,8 @@ Result<std::unique_ptr<Server>> Server::start(std::shared_ptr<RpcLoop> loop,
 }
 
 Server::~Server() {
-  // First the loop hands out no more work, then the executor ends, then the core goes: jobs post to
-  // it until their end.
+  // The order is: the loop passes on no more work, the executor ends, and the core is deleted. Jobs
+  // post to the core until their end.
   (void)onLoop([core = core_] { core->closeAll(); });
   core_->services->executor().stop();
   (void)onLoop([core = core_] { delete core; });

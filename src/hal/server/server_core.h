@@ -1,5 +1,5 @@
-// ServerCore: the state of one Server, shared by its objects on the loop thread.
-// Thread safety: loop thread only, except the device and the posting of finished work.
+// ServerCore: the state of one Server, which its objects on the loop thread share.
+// Thread safety: loop thread only, except the device and post().
 // Ownership: the Server deletes it on the loop thread after the executor has stopped.
 #pragma once
 
@@ -23,23 +23,24 @@ namespace halyard::hal {
 
 class ServerCore;
 
-// One client of the server, shared by the objects that serve it.
+// One client of the server. The objects that serve the client share it.
 struct ServedClient {
   ServerCore& core;
   const std::shared_ptr<ClientSession> session;
   const std::shared_ptr<FairExecutor::Lane> lane;  // its calls and bursts
-  const Status refusal;                            // not OK: it gets this and no device
-  // Tells the capabilities of the client's own prepared models from any others.
+  const Status refusal;                            // not OK: sent instead of a device
+  // Distinguishes capabilities of the client's own prepared models from all others.
   const std::shared_ptr<capnp::CapabilityServerSet<wire::v1_3::IPreparedModel>> preparedModels =
       std::make_shared<capnp::CapabilityServerSet<wire::v1_3::IPreparedModel>>();
-  unsigned bursts = 0;  // that it has; loop thread
-  uint32_t uid = 0;     // the user that the kernel says it is
-  // False after the end of the server: Cap'n Proto may keep an object longer. Loop thread.
+  unsigned bursts = 0;  // the client's number of bursts; loop thread
+  uint32_t uid = 0;     // the client's user, from the kernel
+  // False after the end of the server. Cap'n Proto may keep an object longer. Loop thread.
   std::shared_ptr<const bool> open = {};
-  // Counts the closing of descriptors that the client has sent.
+  // The account for closing the client's descriptors.
   std::shared_ptr<ForeignAccount> closing = {};
 
-  // As those of ServerCore. After the end of the server, the object is destroyed here.
+  // As the functions of ServerCore. After the end of the server, the object is destroyed on this
+  // thread.
   void dispose(std::shared_ptr<void> object) const;
   void disposeFirst(std::shared_ptr<void> object) const;
 };
@@ -54,12 +55,12 @@ class ServerCore final : public kj::TaskSet::ErrorHandler {
   // Asks the running executions of all clients to end early.
   void endSessions();
   void closeAll();
-  void taskFailed(kj::Exception&&) override {}  // a client that has gone needs no answer
+  void taskFailed(kj::Exception&&) override {}  // the client has gone
 
   // Runs `work` on a thread of the executor, in turn with the calls of other clients. The promise,
-  // like all objects of Cap'n Proto, stays on the loop thread; `work` must not hold any of them.
-  // When the client goes, work that waits is dropped, and its promise fails. Work that still waits
-  // at the deadline is dropped, and the result is MISSED_DEADLINE_TRANSIENT.
+  // like all objects of Cap'n Proto, stays on the loop thread. `work` must not hold such objects.
+  // When the client goes, waiting work is dropped, and its promise fails. Work that still waits at
+  // the deadline is dropped, and the result is MISSED_DEADLINE_TRANSIENT.
   template <typename T>
   kj::Promise<Result<T>> run(const ServedClient& client, std::function<Result<T>()> work,
                              Priority priority = Priority::MEDIUM,
@@ -69,10 +70,10 @@ class ServerCore final : public kj::TaskSet::ErrorHandler {
     Awaited finished = await(client);
     auto job = [slot, ticket = std::move(finished.ticket), work = std::move(work)]() mutable {
       slot->emplace(guarded<T>(work));
-      work = nullptr;  // before the answer, so that the client finds its memory free
+      work = nullptr;  // released before the answer, so that the client's memory is free
     };
     FairExecutor::Expiry expiry;
-    // The device answers a deadline that has passed before the call.
+    // If the deadline has passed before the call, the device reports that.
     if (deadline && Clock::now() < *deadline) {
       expiry.deadline = deadline;
       expiry.expired = [slot] { slot->emplace(missedTurn()); };
@@ -85,10 +86,10 @@ class ServerCore final : public kj::TaskSet::ErrorHandler {
       return std::move(**slot);
     });
   }
-  // Destroys `object` on a thread for that. A driver may take long for it, and a client that
-  // releases a model most often has other work now.
+  // Destroys `object` on a thread that takes the processor from no other thread. Destruction may
+  // take long, and a client that releases a model usually has other work.
   void dispose(std::shared_ptr<void> object);
-  // The same, before calls that wait: for objects whose existence calls can observe.
+  // Destroys `object` before waiting calls run. For objects whose existence affects calls.
   void disposeFirst(std::shared_ptr<void> object);
 
   // Runs `work` on the loop thread. May be called from any thread.
@@ -109,7 +110,7 @@ class ServerCore final : public kj::TaskSet::ErrorHandler {
     return {kj::mv(finished.promise), std::make_shared<Ticket>(*this, id)};
   }
 
-  // A promise without a receiver.
+  // Runs a promise whose result is not used.
   void detach(kj::Promise<void> promise) { tasks_->add(kj::mv(promise)); }
 
   const std::shared_ptr<Device> device;
@@ -133,7 +134,7 @@ class ServerCore final : public kj::TaskSet::ErrorHandler {
                       "the deadline has passed while the call waited for its turn");
   }
 
-  // An exception of the driver must not end the process.
+  // Turns an exception of the driver into a status, so that it does not end the process.
   template <typename T>
   static Result<T> guarded(const std::function<Result<T>()>& work) {
     try {
@@ -147,7 +148,7 @@ class ServerCore final : public kj::TaskSet::ErrorHandler {
     kj::Own<kj::PromiseFulfiller<void>> finished;
   };
   void finish(uint64_t id);
-  // The client has gone: ends its calls.
+  // Ends the calls of a client that has gone.
   void endClient(const ServedClient& client);
 
   RpcLoop& loop_;
@@ -166,10 +167,11 @@ class ServerCore final : public kj::TaskSet::ErrorHandler {
 
     const std::shared_ptr<ServedClient> client;
     WireConnection wire;
-    // The client's process, as another may hold its socket. In this order: the observer first goes.
+    // The client's process, because another process may hold its socket. The order ensures that the
+    // observer is destroyed first.
     UniqueFd process;
     kj::Maybe<kj::Own<kj::UnixEventPort::FdObserver>> processEnds;
-    kj::Promise<void> end = kj::READY_NOW;  // cuts the client off when it is time
+    kj::Promise<void> end = kj::READY_NOW;  // disconnects the client
   };
   std::list<Connection> connections_;
   kj::Own<kj::TaskSet> tasks_ = kj::heap<kj::TaskSet>(*this);

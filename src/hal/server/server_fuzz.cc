@@ -1,5 +1,5 @@
-// Fuzzer of the server's boundary: whatever a client sends, with whatever descriptors, is answered
-// or ends that client's connection.
+// Fuzzer of the server's process boundary. For any data and any descriptors from a client, the
+// server answers or ends that client's connection.
 #include "hal/testing/fuzz/server_fuzz_input.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {

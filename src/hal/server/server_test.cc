@@ -1,4 +1,4 @@
-// Tests of the Server: what arrives at the device, and what comes back.
+// Tests of the Server: the data that arrives at the device, and the results that return.
 #include "hal/server/server.h"
 
 #include <algorithm>
@@ -67,7 +67,8 @@ TEST_F(ServerTest, ModelArrivesAsItWasSent) {
   ASSERT_EQ(arrived->extensionNameToPrefix.size(), 1u);
   EXPECT_EQ(arrived->extensionNameToPrefix[0].name, "com.acme.things");
   EXPECT_EQ(arrived->extensionNameToPrefix[0].prefix, 5);
-  // Small: a private copy. Large, in memory that cannot shrink: where it was.
+  // A small constant becomes a private copy. A large constant in memory that cannot shrink stays in
+  // place.
   const Operand& small = arrived->main.operands[4];
   EXPECT_EQ(small.lifetime, Lifetime::CONSTANT_COPY);
   EXPECT_EQ(std::memcmp(arrived->operandValues.data() + small.location.offset,
@@ -97,13 +98,13 @@ TEST_F(ServerTest, ConstantsInFilesThatCanShrinkAreCopied) {
   EXPECT_EQ(arrived->main.operands[1].lifetime, Lifetime::CONSTANT_REFERENCE);
   EXPECT_EQ(execute(request).status, wire::ErrorStatus::NONE);
   EXPECT_EQ(contentsOf(*out)[999], 8.0f);
-  // What a driver has mapped is its own.
+  // A pool that the driver has mapped keeps its data after the file is truncated.
   const auto mapped = arrived->pools[0]->mapped();
   ASSERT_TRUE(mapped.ok()) << mapped.status().toString();
   ASSERT_EQ(::ftruncate(file.get(), 0), 0);
   EXPECT_EQ(std::memcmp((*mapped)->data(), values.data(), 4000), 0);
 
-  // One that comes too late gets an error, and lives.
+  // A mapping after the truncation is an error, and the driver continues.
   ASSERT_EQ(::pwrite(file.get(), values.data(), 4000, 0), 4000);
   ASSERT_EQ(prepare(model).status, wire::ErrorStatus::NONE);
   ASSERT_EQ(::ftruncate(file.get(), 0), 0);
@@ -122,7 +123,7 @@ TEST_F(ServerTest, OnlyWhatHasConstantsIsCopiedOfAFile) {
   model.main.operands[1].lifetime = Lifetime::CONSTANT_REFERENCE;
   model.main.operands[1].location = {1, kAt, 4000};
   const auto bytes = static_cast<uint32_t>(values.size() * 4);
-  // Of the first pool there are no constants, so that nothing is to be mapped.
+  // The first pool has no constants, so it is not mapped.
   model.pools = {SharedMemory::fromFd(bytes, PROT_READ, file.get(), 0).value(),
                  SharedMemory::fromFd(bytes, PROT_READ, file.get(), 0).value()};
   ASSERT_EQ(prepare(model).status, wire::ErrorStatus::NONE);
@@ -155,7 +156,7 @@ TEST_F(ServerTest, ComputesInSealedAndInShrinkableMemory) {
   EXPECT_THAT(written, ::testing::ElementsAre(-1, 11, 22, 33, 44, -1));
 }
 
-// A hardware buffer of `count` pixels of 4 bytes in a row, or of as many bytes.
+// A hardware buffer of one row: `width` pixels of 4 bytes, or `width` bytes.
 SharedMemoryPtr bufferOf(uint32_t format, uint32_t width, const std::vector<float>& values) {
   HardwareBufferDescription buffer{width, 1, 1, format, 0x33, 0};
   const HardwareBufferLayout layout = layoutOf(buffer).value();
@@ -173,7 +174,7 @@ TEST_F(ServerTest, ComputesInHardwareBuffers) {
   EXPECT_EQ(execute(poolRequest(in, out)).status, wire::ErrorStatus::NONE);
   EXPECT_THAT(contentsOf(*out), ::testing::ElementsAre(11, 22, 33, 44));
 
-  // Images, with a driver that takes them: as they are, at offset and length 0.
+  // A driver with support for images gets them unchanged, at offset and length 0.
   const SharedMemoryPtr imageIn = bufferOf(kRgba, 4, {1, 2, 3, 4});
   const SharedMemoryPtr imageOut = bufferOf(kRgba, 4, {});
   Request request;
@@ -200,7 +201,7 @@ TEST_F(ServerTest, ComputesInHardwareBuffers) {
   refused([](auto r) { r.getPools()[0].getMemory().getHardwareBuffer().setFormat(0); }, "format");
   refused([](auto r) { r.getPools()[1].getMemory().setSize(16); }, "size 16");
 
-  // The methods of HAL 1.0 do not have them.
+  // The methods of HAL 1.0 have no hardware buffers.
   const Outcome old = onLoop<Outcome>([&](RpcLoop::Context&) {
     auto call = preparedClient_->executeRequest();
     encodeRequest(poolRequest(in, out), call.initRequest());

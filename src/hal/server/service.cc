@@ -24,13 +24,14 @@ namespace {
 #define SO_PEERPIDFD 77
 #endif
 
-// After this without a new client, memory that clients have left goes back to the system.
+// After this time without a new client, the memory of former clients returns to the system.
 constexpr std::chrono::duration<int, std::milli> kQuietTime{1000};
 
-// Refused clients that are still being told so; more are cut off without a word.
+// The most refused clients that get the reason at the same time. Others are disconnected without an
+// answer.
 constexpr unsigned kMaxRefusals = 16;
 
-// systemd's protocol: descriptor 3, if the environment speaks to this process.
+// systemd's protocol: descriptor 3, if the environment variables are for this process.
 Result<std::optional<UniqueFd>> activatedSocket() {
   const char* const pid = environmentVariable("LISTEN_PID");
   const char* const count = environmentVariable("LISTEN_FDS");
@@ -109,12 +110,12 @@ struct Service::Shared {
 
   const ServiceSettings settings;
   std::mutex mutex;
-  std::map<uid_t, User> users;  // those with clients
+  std::map<uid_t, User> users;  // the users with clients
   unsigned clients = 0;
   unsigned refusals = 0;
-  std::atomic<bool> memoryToReturn = false;  // clients have gone since it was done last
+  std::atomic<bool> memoryToReturn = false;  // clients have gone since the last return
 
-  // Under the mutex. OK, or why the client is not served.
+  // Needs the mutex. OK, or the reason for refusing the client.
   Status check(const ucred& who) const {
     if (!settings.allows(who.uid, who.gid)) {
       return makeStatus(ResultCode::UNAVAILABLE_DEVICE,
@@ -132,7 +133,7 @@ struct Service::Shared {
     }
     return okStatus();
   }
-  // Under the mutex.
+  // Needs the mutex. Counts a new client of the user and returns the client's quota.
   std::shared_ptr<Quota> enter(uid_t id) {
     ++clients;
     User& user = users[id];
@@ -146,7 +147,7 @@ struct Service::Shared {
     --clients;
     memoryToReturn = true;
     --users[id].connections;
-    // What still runs for a client that has gone stays charged to its user.
+    // Running work of a client that has gone stays charged to its user.
     std::erase_if(users, [](const auto& entry) {
       return entry.second.connections == 0 && entry.second.quota.use_count() == 1;
     });
@@ -205,7 +206,7 @@ Status Service::run(const UniqueFd& listener, int signals) {
     if (client.valid()) {
       admit(std::move(client));
     } else if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM) {
-      ::poll(nullptr, 0, 100);  // until a client goes; the waiting one would wake poll at once
+      ::poll(nullptr, 0, 100);  // a pause, because poll would return at once for the waiting client
     }
   }
 }

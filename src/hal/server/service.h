@@ -1,6 +1,6 @@
-// Service: a driver's process that serves many clients, who do not trust each other.
-// Thread safety: run is for the main thread; the rest for any.
-// Ownership: borrows the server, which must be drained before the service goes.
+// Service: a driver's process that serves many clients, which do not trust each other.
+// Thread safety: run is for the main thread. The other functions may be called from any thread.
+// Ownership: borrows the server, which must be drained before the service ends.
 #pragma once
 
 #include <sys/socket.h>
@@ -14,17 +14,18 @@
 
 namespace halyard::hal {
 
-// Who is at the other end of a connected Unix socket, as the kernel knows it: who has made the
-// socket, not who else may have it.
+// The other end of a connected Unix socket, from the kernel. This is the process that connected the
+// socket. Other processes may hold it, too.
 struct Peer {
   ucred credentials{};
-  UniqueFd process;  // its pidfd; invalid where the kernel does not give one (before Linux 6.5)
+  UniqueFd process;  // its pidfd; invalid before Linux 6.5
 };
 Result<Peer> peerOf(int socket);
 
-// Listens as systemd's socket activation has it, or at `path`. A socket that a predecessor has left
-// there is replaced, a living one is not. `path` may be empty when the socket is handed over; says
-// in `made` whether there is a file to be removed in the end.
+// Returns the socket of systemd's socket activation, or listens at `path`. Replaces a socket file
+// without a listening process, but not the socket of a running service. `path` may be empty with
+// socket activation. `made`: whether there is a new socket file, which the caller must remove at
+// the end.
 Result<UniqueFd> listenForClients(const std::string& path, bool& made);
 
 class Service {
@@ -34,8 +35,8 @@ class Service {
   Service(const Service&) = delete;
   Service& operator=(const Service&) = delete;
 
-  // Takes clients from `listener` until `signals`, a signalfd, is readable. OP_FAILED when it
-  // cannot go on.
+  // Accepts clients from `listener` until `signals`, a signalfd, is readable. OP_FAILED when poll
+  // fails.
   Status run(const UniqueFd& listener, int signals);
   size_t clients() const;
 
@@ -46,7 +47,7 @@ class Service {
   void admit(UniqueFd client);
 
   Server& server_;
-  const std::shared_ptr<Shared> shared_;  // the loop thread says there when clients go
+  const std::shared_ptr<Shared> shared_;  // the loop thread updates it when clients go
 };
 
 }  // namespace halyard::hal

@@ -1,4 +1,4 @@
-// Tests of the service form of drivers: clients that do not trust each other.
+// Tests of drivers as services, whose clients do not trust each other.
 #include "hal/server/service.h"
 
 #include <fcntl.h>
@@ -33,7 +33,7 @@ using ::testing::AllOf;
 using ::testing::HasSubstr;
 using Json = nlohmann::json;
 
-constexpr seconds kLong{60};  // against endless waiting only
+constexpr seconds kLong{60};  // limits hangs only
 
 template <typename Condition>
 bool becomes(Condition condition, milliseconds limit = kLong) {
@@ -68,7 +68,7 @@ class ServiceFolder : public ::testing::Test {
   std::string path_;
 };
 
-// A service in this process, where its device can be looked at.
+// A service in this process, so that tests can examine its device.
 class ServiceTest : public ServiceFolder {
  protected:
   void start(ServiceSettings settings = ServiceSettings::defaults()) {
@@ -79,7 +79,7 @@ class ServiceTest : public ServiceFolder {
     service_ = std::make_unique<Service>(*server_, std::move(settings));
     thread_ = std::thread([this] { EXPECT_TRUE(service_->run(listener_, stop_.get()).ok()); });
   }
-  // Takes no more clients, ends what runs and lets go of all.
+  // Accepts no more clients, ends running work and releases everything.
   void stopServing() {
     if (!thread_.joinable()) return;
     const uint64_t one = 1;
@@ -108,7 +108,7 @@ class ServiceTest : public ServiceFolder {
     }
     return result;
   }
-  // Another client gets its work done.
+  // Checks that another client is served.
   void expectServes() {
     const auto device = open();
     ASSERT_TRUE(device.ok()) << device.status().toString();
@@ -168,8 +168,8 @@ TEST_F(ServiceTest, MemoryAndDescriptorsOfAClientAreLimited) {
   settings.client.descriptors = 2;
   start(settings);
   const auto device = open().value();
-  // 10,000 floats are part of the message, or in a file of its own that is no memory of the
-  // driver's; 30,000 bytes of copied arguments are.
+  // Does not count: 10,000 floats in the message or in a separate file, which are not the driver's
+  // memory. Counts: 30,000 bytes of copied arguments.
   const auto prepared = prepare(*device);
   ASSERT_TRUE(prepared.ok()) << prepared.status().toString();
   EXPECT_TRUE(execute(**prepared).status.ok());
@@ -183,7 +183,7 @@ TEST_F(ServiceTest, MemoryAndDescriptorsOfAClientAreLimited) {
   const auto tooMany = device->prepareModel(validated(std::move(files)).value(), {});
   EXPECT_EQ(tooMany.status().code(), ResultCode::RESOURCE_EXHAUSTED_PERSISTENT);
   EXPECT_THAT(tooMany.status().message(), HasSubstr("descriptors"));
-  EXPECT_TRUE(execute(**prepared).status.ok());  // nothing is left charged
+  EXPECT_TRUE(execute(**prepared).status.ok());  // no charge is left
 }
 
 TEST_F(ServiceTest, ExecutionsOfAClientAreLimited) {
@@ -218,7 +218,7 @@ TEST_F(ServiceTest, AClientsWaitingCallsAreLimitedAndOthersAreServed) {
         ++refused;
       }
     });
-    // One after the other, so that none of these has to wait for a thread.
+    // The executions start in sequence, so that the first ones do not wait for a thread.
     if (i < kRunning) {
       EXPECT_TRUE(becomes([&] { return device_->running() == i + 1; }));
     }
@@ -291,7 +291,7 @@ TEST_F(ServiceTest, AClientWhoseExecutionsNeverEndStopsNobody) {
   for (std::thread& thread : threads) thread.join();
 }
 
-// Not a test: the client process of the next one, which is killed in the middle of this.
+// Not a test: the client process of the next test, which kills it during its executions.
 TEST_F(ServiceTest, DISABLED_ClientThatHoldsMuch) {
   const char* const path = std::getenv("HALYARD_TEST_SOCKET");
   ASSERT_NE(path, nullptr);
@@ -299,7 +299,7 @@ TEST_F(ServiceTest, DISABLED_ClientThatHoldsMuch) {
   std::vector<std::shared_ptr<PreparedModel>> models;
   for (int i = 0; i < 8; ++i) models.push_back(prepare(*device).value());
   std::vector<std::thread> threads;
-  for (int i = 0; i < 20; ++i) {  // some run, some wait
+  for (int i = 0; i < 20; ++i) {  // some run, and some wait
     threads.emplace_back([&] { (void)execute(*models[0], kUntilCancelled); });
   }
   for (std::thread& thread : threads) thread.join();
@@ -354,7 +354,7 @@ TEST_F(ServiceTest, AClientEndsWithItsProcessWhoeverHoldsItsSocket) {
   ::kill(client, SIGKILL);
   ASSERT_EQ(::waitpid(client, nullptr, 0), client);
   EXPECT_TRUE(becomes([&] { return service_->clients() == 0; }));
-  EXPECT_EQ(::kill(holder, SIGKILL), 0);  // it was there all the time
+  EXPECT_EQ(::kill(holder, SIGKILL), 0);  // the process existed until now
 }
 
 TEST_F(ServiceTest, AClientEndsWhenItLetsGoWhoeverHoldsItsSocket) {
@@ -363,7 +363,7 @@ TEST_F(ServiceTest, AClientEndsWhenItLetsGoWhoeverHoldsItsSocket) {
   ASSERT_TRUE(device.ok());
   ASSERT_TRUE(prepare(**device).ok());
   ASSERT_EQ(service_->clients(), 1u);
-  // As a prefork server has them.
+  // The child process inherits the socket, as in a prefork server.
   const pid_t child = ::fork();
   if (child == 0) {
     for (;;) ::pause();
@@ -386,7 +386,7 @@ TEST_F(ServiceTest, AClientThatNeverReadsIsNotReadFrom) {
   EXPECT_LT(written, kEnough);
   EXPECT_EQ(service_->clients(), 1u);
   expectServes();
-  // It may come to its senses.
+  // The client may read later, and is then served again.
   EXPECT_TRUE(becomes(
       [&] { return raw.discard() && raw.write(std::exchange(calls, {}), milliseconds(1)); }));
 }
@@ -407,7 +407,7 @@ TEST_F(ServiceTest, FloodsAndHalfMessagesStopNobody) {
   std::vector<std::unique_ptr<RawClient>> halves;
   for (int i = 0; i < 20; ++i) {
     halves.push_back(std::make_unique<RawClient>(path_));
-    // One segment of 60 MB, of which nothing comes.
+    // A segment of 60 MB without any data.
     const uint32_t header[] = {0, 60'000'000 / 8};
     ASSERT_TRUE(
         halves.back()->write({reinterpret_cast<const char*>(header), sizeof header}, kLong));
@@ -426,7 +426,7 @@ TEST_F(ServiceTest, FloodsAndHalfMessagesStopNobody) {
   for (std::thread& flood : floods) flood.join();
 }
 
-// A service in a process of its own.
+// A service in its own process.
 class ServiceProcessTest : public ServiceFolder {
  protected:
   void TearDown() override {
@@ -513,7 +513,7 @@ TEST_F(ServiceProcessTest, ClientsComeBackAfterARestart) {
   const Status away = executeOnce(*device);
   EXPECT_EQ(away.code(), ResultCode::UNAVAILABLE_DEVICE);
   EXPECT_THAT(away.message(), HasSubstr(path_));
-  spawn("--listen", path_);  // in place of the socket that was left
+  spawn("--listen", path_);  // replaces the socket of the previous service
   Status status;
   EXPECT_TRUE(becomes([&] {
     status = executeOnce(*device);
@@ -541,7 +541,7 @@ TEST_F(ServiceProcessTest, TakesTheSocketThatSystemdHandsOver) {
   ASSERT_NE(device, nullptr);
   EXPECT_TRUE(executeOnce(*device).ok());
   end(SIGTERM);
-  EXPECT_TRUE(std::filesystem::exists(path_));  // systemd's
+  EXPECT_TRUE(std::filesystem::exists(path_));  // the socket belongs to systemd
 }
 
 TEST(ServiceSettingsTest, OfAManifest) {

@@ -9,7 +9,7 @@
 namespace halyard::hal {
 namespace {
 
-// What the session holds: the recorder, and what its memory counts for.
+// The recorder of a session, with the charges for its memory.
 struct Charged {
   std::unique_ptr<trace::Recorder> recorder;
   Quota::Charge memory;
@@ -22,7 +22,7 @@ Result<bool> record(ClientSession& session, PoolDescription description) {
     return badData("{} bytes for a trace; at most {} are taken", description.size, kMostBytes);
   }
   const auto charged = std::make_shared<Charged>();
-  // Its pages are the client's, but they come to be because this process writes to them.
+  // The pages belong to the client, but this process causes their allocation.
   HALYARD_ASSIGN_OR_RETURN(charged->memory,
                            session.quota().charge(Quota::Resource::MEMORY, description.size));
   HALYARD_ASSIGN_OR_RETURN(charged->descriptor,
@@ -77,7 +77,7 @@ kj::Promise<void> nameModelFor(const std::shared_ptr<ServedClient>& client,
   return preparedModelOf(
              *client, context.getParams().getPreparedModel().castAs<wire::v1_3::IPreparedModel>())
       .then([client, context](std::shared_ptr<PreparedModel> found) mutable {
-        // What a session gives is of its own kind.
+        // All prepared models of a session have this type.
         const auto model = std::dynamic_pointer_cast<SessionPreparedModel>(found);
         if (model != nullptr) model->setTraceContext(context.getParams().getContext());
         setStatus(

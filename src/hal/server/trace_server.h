@@ -1,6 +1,6 @@
-// IDriver's methods for traces: a client gets what the driver does for it recorded in memory of its
-// own.
-// Thread safety: loop thread only. Ownership: the client's session shares the memory.
+// IDriver's methods for traces: records the driver's work for a client in the client's memory.
+// Thread safety: loop thread only.
+// Ownership: the client's session shares the memory.
 #pragma once
 
 #include "hal/driver.capnp.h"

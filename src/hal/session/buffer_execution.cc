@@ -1,4 +1,4 @@
-// Executions with buffers among their arguments.
+// Implements executions that have buffers among their arguments.
 #include <algorithm>
 #include <limits>
 
@@ -7,7 +7,7 @@
 namespace halyard::hal {
 namespace {
 
-// What an output of unknown size gets for a first try.
+// The bytes of an output of unknown size in the first run.
 constexpr uint32_t kFirstTry = 4096;
 
 ExecutionResult failed(Status status) {
@@ -31,7 +31,7 @@ BufferExecution::~BufferExecution() {
   }
   for (const Output& output : outputs_) {
     if (output.claimed) output.state->writing = false;
-    // A failure before the claim is one all the same.
+    // A failure before the claim also counts as a failure of the output.
     if (!output.state->writing) output.state->initialised = false;
   }
 }
@@ -87,7 +87,8 @@ Status BufferExecution::bindOutput(const RequestArgument& argument, size_t index
   return okStatus();
 }
 
-// Everything or nothing, in one step: two executions can never have half each of what they need.
+// Claims all buffers or no buffer, in one step. So two executions cannot block each other with
+// partial claims.
 Status BufferExecution::claim(const Request& request) {
   const std::lock_guard lock(buffers_.mutex_);
   HALYARD_RETURN_IF_ERROR(claimInputs(request));
@@ -119,7 +120,7 @@ Status BufferExecution::claimInputs(const Request& request) {
     }
     const Shape& asked = request.inputs[input.index].dimensions;
     if (!combineShapes(state.current, asked)) {
-      bound_ = false;  // the caller's mistake: nothing changes
+      bound_ = false;  // an error of the caller: the buffers stay unchanged
       return badData("request input {}: dimensions {}; the buffer has {}", input.index,
                      shapeText(asked), shapeText(state.current));
     }
@@ -145,7 +146,7 @@ Status BufferExecution::reserveOutputs() {
   return okStatus();
 }
 
-// The request as the driver gets it: only the pools that are used, and memory for tokens.
+// The request for the driver. It has only the pools that are used, and memory in place of tokens.
 Request BufferExecution::substitute(const Request& request) const {
   Request own;
   own.inputs = request.inputs;
@@ -204,8 +205,8 @@ ExecutionResult BufferExecution::runUntilLargeEnough(const Request& request,
   }
 }
 
-// Gives the outputs that were too small more memory where that is allowed. False when the execution
-// was stopped by an output that is the caller's to enlarge.
+// Gives outputs that were too small more memory, if they are buffers. False when the output that
+// was too small is memory of the caller.
 Result<bool> BufferExecution::grow(const Request& request, const ExecutionResult& result) {
   if (result.outputShapes.size() != request.outputs.size()) {
     return opFailed("the driver found an output too small without saying which");
@@ -232,7 +233,7 @@ Result<bool> BufferExecution::grow(const Request& request, const ExecutionResult
   return tooSmall == 0;
 }
 
-// What the execution has written becomes what the buffers hold.
+// Stores the written shapes in the states of the buffers.
 Status BufferExecution::takeShapes(const ExecutionResult& result) {
   std::vector<Shape> written;
   for (const Output& output : outputs_) {
@@ -240,7 +241,7 @@ Status BufferExecution::takeShapes(const ExecutionResult& result) {
     const Shape& shape = output.index < result.outputShapes.size()
                              ? result.outputShapes[output.index].dimensions
                              : output.expected;
-    // A dimension of 0 is a size here, which the buffer cannot have.
+    // A dimension of 0 is a real size here. A buffer cannot have it.
     const bool whole = spec.isScalar() ? shape.empty() : knownElementCount(shape).has_value();
     std::optional<Shape> combined = whole ? combineShapes(output.expected, shape) : std::nullopt;
     const std::optional<uint32_t> size =
@@ -255,7 +256,7 @@ Status BufferExecution::takeShapes(const ExecutionResult& result) {
     buffers_.endWriting(*outputs_[i].state, std::move(written[i]));
     outputs_[i].claimed = false;
   }
-  // What has been written is not undone by the destructor.
+  // Clears the list, so that the destructor does not mark these outputs as failed.
   outputs_.clear();
   return okStatus();
 }

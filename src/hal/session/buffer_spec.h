@@ -1,5 +1,5 @@
-// BufferSpec: what a buffer has been asked for: the operand that it stands for and its roles.
-// Thread safety: plain data, not changed once made. Ownership: owns its tables.
+// BufferSpec: the requested properties of a buffer: its operand and its roles.
+// Thread safety: not changed after construction. Ownership: owns its tables.
 #pragma once
 
 #include <compare>
@@ -15,8 +15,8 @@ namespace halyard::hal {
 
 struct SessionState;
 
-// One input or output of one prepared model, by the number that the session has given the model:
-// numbers are not used again, so that a role ends with its prepared model.
+// One input or output of one prepared model. The session numbers its models and does not reuse a
+// number, so a role ends with its prepared model.
 struct BufferUse {
   uint64_t model = 0;
   bool isInput = false;
@@ -26,7 +26,8 @@ struct BufferUse {
 
 struct BufferSpec {
   OperandType type = OperandType::TENSOR_FLOAT32;
-  // What the request and all roles say together; what none of them says is unknown.
+  // The combined dimensions of the request and all roles. A dimension that they leave open is
+  // unknown.
   Shape dimensions;
   std::set<BufferUse> uses;
 
@@ -35,8 +36,8 @@ struct BufferSpec {
   bool isFixed() const { return isScalar() || knownElementCount(dimensions).has_value(); }
 };
 
-// The checks of IDevice::allocate. BAD_DATA for what the caller has done wrong, OP_FAILED for types
-// whose size nobody here knows.
+// Makes the checks of IDevice::allocate. BAD_DATA for errors of the caller. OP_FAILED for types of
+// unknown size.
 Result<BufferSpec> makeBufferSpec(const SessionState& session, const Shape& dimensions,
                                   std::span<const std::shared_ptr<PreparedModel>> preparedModels,
                                   std::span<const BufferRole> inputRoles,

@@ -1,6 +1,7 @@
 // The state of one buffer, for the files that implement Buffers.
-// Thread safety: guarded by the mutex of its Buffers, but for `memory` and `share`, which belong to
-// who has claimed the buffer for writing. Ownership: shared by its Buffers and its executions.
+// Thread safety: guarded by the mutex of its Buffers. The exceptions are `memory` and `share`,
+// which belong to the writer that has claimed the buffer.
+// Ownership: shared by its Buffers and by its executions.
 #pragma once
 
 #include "hal/session/buffers.h"
@@ -11,7 +12,7 @@ struct Buffers::State {
   State(uint32_t theToken, BufferSpec theSpec)
       : token(theToken), spec(std::move(theSpec)), current(spec.dimensions) {}
 
-  // Of what the buffer holds, as far as that is known.
+  // The size of the contents, as far as it is known.
   std::optional<uint32_t> currentSize() const { return knownByteSize(spec.type, current); }
 
   const uint32_t token;
@@ -25,17 +26,18 @@ struct Buffers::State {
   Quota::Charge counted;
 };
 
-// An execution with buffers among its arguments: their claims and what becomes of them.
+// An execution that has buffers among its arguments. It claims the buffers and updates their
+// states.
 class BufferExecution {
  public:
   BufferExecution(Buffers& buffers, uint64_t modelNumber)
       : buffers_(buffers), modelNumber_(modelNumber) {}
-  // Gives up what is still claimed; outputs count as failed.
+  // Releases all claims. Outputs that are still in the list count as failed.
   ~BufferExecution();
   BufferExecution(const BufferExecution&) = delete;
   BufferExecution& operator=(const BufferExecution&) = delete;
 
-  // What Buffers::checkUses checks.
+  // Makes the checks of Buffers::checkUses.
   Status bind(const Request& request);
   ExecutionResult run(const Request& request, const Buffers::Run& run);
 
@@ -48,7 +50,7 @@ class BufferExecution {
   struct Output {
     size_t index;
     Buffers::StatePtr state;
-    Shape expected;  // by model, request and buffer
+    Shape expected;  // combined from model, request and buffer
     uint32_t length = 0;
     bool claimed = false;
   };

@@ -8,7 +8,7 @@
 namespace halyard::hal {
 namespace {
 
-// The caller's memory, to be read or written. OP_FAILED when that cannot be done.
+// Opens the memory of the caller for reading or writing. OP_FAILED when that is not possible.
 Result<ReceivedPool> openForCopy(const SharedMemoryPtr& memory, bool toWrite) {
   Result<ReceivedPool> pool = ReceivedPool::inspect(memory);
   if (!pool.ok()) return pool.takeStatus().withCode(ResultCode::OP_FAILED);
@@ -25,7 +25,7 @@ Status checkSize(const SharedMemory& memory, uint32_t size, std::string_view wha
 
 }  // namespace
 
-// What a client holds.
+// The object for the client.
 class Buffers::Handle final : public Buffer {
  public:
   Handle(std::shared_ptr<Buffers> buffers, StatePtr state)
@@ -62,7 +62,7 @@ class Buffers::Handle final : public Buffer {
   }
 
  private:
-  // The size comes first, then whether there is anything to copy.
+  // Checks the size first, then whether the buffer has contents.
   Result<uint32_t> beginReading(const SharedMemory& destination) {
     const std::lock_guard lock(buffers_->mutex_);
     const std::optional<uint32_t> size = state_->currentSize();
@@ -73,7 +73,7 @@ class Buffers::Handle final : public Buffer {
     return *size;
   }
 
-  // The dimensions that the buffer has with what comes from `source`.
+  // The dimensions of the buffer after a copy from `source`.
   Result<Shape> checkSource(const SharedMemoryPtr& source, const Shape& dimensions) const {
     const BufferSpec& spec = state_->spec;
     if (source == nullptr) return badData("the source is null");
@@ -119,7 +119,7 @@ Result<std::unique_ptr<Buffer>> Buffers::allocate(BufferSpec spec) {
   HALYARD_ASSIGN_OR_RETURN(const uint32_t token, tokens_->take());
   auto state = std::make_shared<State>(token, std::move(spec));
   state->counted = std::move(counted);
-  // Owns the token from here on.
+  // The handle owns the token from now on.
   auto handle = std::make_unique<Handle>(shared_from_this(), state);
   if (state->spec.isFixed()) {
     HALYARD_RETURN_IF_ERROR(
@@ -144,7 +144,7 @@ Status Buffers::reserve(State& state, uint64_t size) const {
   if (size == 0 || size > std::numeric_limits<uint32_t>::max()) {
     return opFailed("a buffer of {} bytes", size);
   }
-  // The old memory goes first, so that it does not count beside the new.
+  // Frees the old memory first, so that old and new memory do not count at the same time.
   state.memory = nullptr;
   state.share = {};
   auto share = account_->take(size);
@@ -176,7 +176,7 @@ void Buffers::endWriting(State& state, const std::optional<Shape>& written) cons
 }
 
 void Buffers::release(uint32_t token) {
-  StatePtr last;  // its memory is freed without the lock
+  StatePtr last;  // frees the memory without the lock
   {
     const std::lock_guard lock(mutex_);
     const auto it = states_.find(token);

@@ -1,19 +1,21 @@
-// Buffers: the buffers of one ClientSession (IBuffer), in memory that the session makes: a driver
-// only ever sees shared memory in the place of their tokens.
+// Buffers: the buffers of one ClientSession (IBuffer), in memory that the session makes. The driver
+// sees only shared memory in place of their tokens.
 // Thread safety: all methods may be called from any thread.
-// Ownership: shared by the session's state and by the buffers that it has handed out. What is in
-// use stays until its execution ends, even when its buffer is freed meanwhile; buffers and prepared
-// models may be freed in either order.
+// Ownership: shared by the state of the session and by the buffers of the client. A buffer in use
+// stays until its execution ends, even if the client frees it. Buffers and prepared models may be
+// freed in any order.
 //
-// Dimensions may be unknown when a buffer is allocated, its rank as well. Then it has no memory
-// until it is written: copyFrom needs all dimensions, and an execution finds them out, if need be
-// by running again with more memory. Memory that a buffer has had is kept for the next time. A
-// buffer holds no tensor with a dimension of 0: an execution that produces one fails.
+// The dimensions of a buffer, and its rank, may be unknown at the allocation. Then it has no memory
+// before the first write. copyFrom needs all dimensions. An execution determines unknown
+// dimensions. If the memory is too small, it runs again with more memory. The buffer keeps its
+// memory for later writes. A buffer cannot contain a tensor with a dimension of 0. An execution
+// that produces one fails.
 //
-// Any number of executions and copies may read a buffer at once. Nobody waits for a buffer: who
-// would write one that is in use, or read one that is being written, gets OP_FAILED at once. A
-// write that fails leaves the buffer uninitialised, this one as well, unless another one is still
-// writing, whose outcome counts then. A use that contradicts the roles (BAD_DATA) changes nothing.
+// Several executions and copies may read a buffer at the same time. No call waits for a buffer. A
+// write to a buffer in use fails with OP_FAILED at once, and so does a read during a write. A write
+// that fails, for that reason or another one, leaves the buffer uninitialised. If another write is
+// still running, the result of that write counts. A use that contradicts the roles (BAD_DATA) does
+// not change the buffer.
 #pragma once
 
 #include <functional>
@@ -29,7 +31,8 @@ namespace halyard::hal {
 
 class Buffers : public std::enable_shared_from_this<Buffers> {
  public:
-  // What a client can have: buffers, each of which costs a file descriptor, and bytes in them.
+  // The limits of a client: the number of buffers, each of which has a file descriptor, and their
+  // total bytes.
   static constexpr size_t kMaxBuffers = 1024;
   static constexpr uint64_t kMaxBytes = uint64_t{8} << 30;
 
@@ -37,20 +40,23 @@ class Buffers : public std::enable_shared_from_this<Buffers> {
       std::shared_ptr<TokenPool> tokens,
       std::shared_ptr<MemoryAccount> account = std::make_shared<MemoryAccount>(kMaxBytes));
 
-  // OP_FAILED when there is no memory or too many buffers.
+  // OP_FAILED when there is no memory or the client has too many buffers. Other errors: those of
+  // Quota::charge.
   Result<std::unique_ptr<Buffer>> allocate(BufferSpec spec);
 
-  // BAD_DATA unless every token of the request is that of a buffer, used in one of its roles, and
-  // none is used as an output and something else: what can be said before the execution begins.
+  // The checks before an execution begins. BAD_DATA unless each token of the request belongs to a
+  // buffer and each use is one of its roles. A buffer that is an output must have no other use in
+  // the request.
   Status checkUses(uint64_t modelNumber, const Request& request);
 
-  // Gives `run` the request with memory in the place of its tokens, and brings what comes out to
-  // the state of its buffers. Without tokens it is just `run`. The request fits the prepared model
-  // with the number `modelNumber`. `run` may be called several times; it must not throw.
+  // Calls `run` with memory in place of the tokens, and stores the results in the states of the
+  // buffers. A request without tokens is passed to `run` unchanged.
+  // The request must fit the prepared model with the number `modelNumber`. `run` may be called
+  // several times and must not throw.
   using Run = std::function<ExecutionResult(const Request&)>;
   ExecutionResult execute(uint64_t modelNumber, const Request& request, const Run& run);
 
-  // How many buffers there are.
+  // The number of buffers.
   size_t count() const;
 
  private:
@@ -60,7 +66,7 @@ class Buffers : public std::enable_shared_from_this<Buffers> {
   using StatePtr = std::shared_ptr<State>;
 
   StatePtr find(uint32_t token) const;
-  // Makes sure that a buffer that is claimed for writing, or new, has that many bytes.
+  // Gives a buffer at least `size` bytes. The buffer must be new or claimed for writing.
   Status reserve(State& state, uint64_t size) const;
   Status claimForWriting(State& state) const;
   void endWriting(State& state, const std::optional<Shape>& written) const;
@@ -68,7 +74,7 @@ class Buffers : public std::enable_shared_from_this<Buffers> {
 
   const std::shared_ptr<TokenPool> tokens_;
   const std::shared_ptr<MemoryAccount> account_;
-  mutable std::mutex mutex_;  // for states_ and what the states say of themselves
+  mutable std::mutex mutex_;  // for states_ and the members of the states
   std::map<uint32_t, StatePtr> states_;
 };
 

@@ -1,4 +1,4 @@
-// Tests of a session's buffers around devices of this process.
+// Tests of the buffers of a session, with devices in this process.
 #include "hal/session/buffers.h"
 
 #include <future>
@@ -17,7 +17,7 @@ std::shared_ptr<Device> sessionOf(std::shared_ptr<Device> device) {
   return std::make_shared<ClientSession>(std::move(device), std::make_shared<SessionServices>());
 }
 
-// What the runs of a ScriptedModel do.
+// The behaviour of the runs of a ScriptedModel.
 using Script = std::function<ExecutionResult(const Request&)>;
 
 class ScriptedModel final : public PreparedModel {
@@ -31,7 +31,7 @@ class ScriptedModel final : public PreparedModel {
   const Script& script_;
 };
 
-// A device whose executions are up to the test.
+// A device whose executions the test controls.
 class ScriptedDevice final : public Device {
  public:
   explicit ScriptedDevice(const Script& script) : script_(script) {
@@ -88,7 +88,7 @@ class BuffersTest : public ::testing::Test {
   const SharedMemoryPtr ones_ = floats({1, 1, 1, 1});
 };
 
-// While an execution reads one buffer and writes another.
+// An execution reads one buffer and writes another one.
 TEST_F(BuffersTest, WhatIsInUseIsRefusedAtOnce) {
   const auto in = allocate(fixed_);
   const auto out = allocate(fixed_);
@@ -117,16 +117,16 @@ TEST_F(BuffersTest, WhatIsInUseIsRefusedAtOnce) {
     return fixed_->executeSynchronously(request, {}).status;
   };
   const auto target = floats({0, 0, 0, 0});
-  // Readers beside the reader.
+  // More readers beside the reader.
   EXPECT_TRUE(in->copyTo(target).ok());
   EXPECT_TRUE(execute(requestOf({in, in}, {target})).ok());
   EXPECT_TRUE(execute(requestOf({in, ones_}, {spare})).ok());
-  // Anything beside the writer.
+  // All other uses during the write.
   refused(out->copyTo(target), "being written");
   refused(out->copyFrom(ones_, {}), "being written");
   refused(execute(requestOf({out, ones_}, {target})), "being written");
   refused(execute(requestOf({ones_, ones_}, {out})), "being written");
-  // A writer beside the reader; what fails to write leaves the buffer uninitialised.
+  // A write during a read. A failed write leaves the buffer uninitialised.
   refused(execute(requestOf({ones_, ones_}, {in})), "being read");
   refused(in->copyFrom(ones_, {}), "being read");
   mayEnd.set_value();
@@ -192,14 +192,14 @@ TEST_F(BuffersTest, OutputThatIsTooSmall) {
   EXPECT_TRUE(refused.outputShapes.empty());
   EXPECT_EQ(fixed->copyTo(ones_).code(), ResultCode::OP_FAILED);
 
-  // Memory of the caller's own that is too small is still the caller's to enlarge.
+  // If memory of the caller is too small, only the caller can enlarge it.
   const ExecutionResult own =
       fixed_->executeSynchronously(requestOf({ones_, ones_}, {floats({0, 0, 0, 0})}), {});
   EXPECT_EQ(own.status.code(), ResultCode::OUTPUT_INSUFFICIENT_SIZE);
   ASSERT_EQ(own.outputShapes.size(), 1u);
 }
 
-// A driver that only says that it needs more, not how much.
+// The driver reports that it needs more memory, but not how much.
 TEST_F(BuffersTest, OpenOutputGrowsUntilItSuffices) {
   const auto buffer = allocate(open_);
   const auto four = [&](const SharedMemoryPtr& memory) { return Arg(memory, {4}); };
@@ -217,10 +217,10 @@ TEST_F(BuffersTest, OpenOutputGrowsUntilItSuffices) {
   EXPECT_TRUE(open_->executeSynchronously(request, {}).status.ok());
   EXPECT_EQ(runs, 1u) << "the memory has been kept";
 
-  // One that wants more and more without end gets an error.
+  // A driver that always requests more memory gets an error.
   script_ = [&](const Request&) { return tooSmall({{{0}, false}}); };
   EXPECT_EQ(open_->executeSynchronously(request, {}).status.code(), ResultCode::OP_FAILED);
-  // And one that asks for what it has.
+  // A driver that requests the size that it already has gets an error.
   script_ = [&](const Request& own) {
     return tooSmall({{{own.outputs[0].location.length / 4}, false}});
   };
@@ -303,7 +303,7 @@ TEST(BufferLimitsTest, MemoryAndNumberAreLimited) {
   EXPECT_EQ(account->used(), 0u);
   EXPECT_TRUE(buffers->allocate(specOf(100'000)).ok());
 
-  // Memory of open buffers counts when it comes.
+  // The memory of a buffer of unknown size counts from the first write on.
   auto open = buffers->allocate(specOf(0)).value();
   EXPECT_EQ(account->used(), 0u);
   EXPECT_TRUE(open->copyFrom(floats(std::vector<float>(200'000)), {200'000}).ok());

@@ -7,7 +7,8 @@
 namespace halyard::hal {
 namespace {
 
-// There, regular, open for reading and writing. `size`: that of the file.
+// The descriptor must be valid, of a regular file, and open for reading and writing. `size`
+// receives the size of the file.
 Status checkFile(int fd, off_t* size) {
   if (fd < 0) return badData("there is no descriptor, or more than one");
   HALYARD_ASSIGN_OR_RETURN(const FileFacts file, examineFile(fd));

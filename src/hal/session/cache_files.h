@@ -1,4 +1,4 @@
-// Files that a compilation is saved into, before a driver gets them.
+// Checks the files of a cached compilation before a driver gets them.
 // Thread safety: pure functions. Ownership: borrows descriptors.
 #pragma once
 
@@ -7,16 +7,17 @@
 
 namespace halyard::hal {
 
-// What a file must be for the early form of caching: there (not -1), regular, open for reading and
-// writing, empty, at offset 0. BAD_DATA says what is not so.
+// Checks a file for the early form of caching. It must be a valid descriptor of a regular file,
+// open for reading and writing, empty, and at offset 0. BAD_DATA with the reason otherwise.
 Status checkEmptyFile(int fd);
 
-// What a driver may be given to save into: as many files as it wants, or none with a token; each
-// regular, open for reading and writing, with any content and offset. BAD_DATA says what is not so.
+// Checks the files into which a driver may save. Their numbers must be those of the driver, or
+// there is only a token and no file. Each file must be regular and open for reading and writing,
+// with any contents and offset. BAD_DATA with the reason otherwise.
 Status checkFilesToSave(const DeviceInfo& info, const CacheFiles& files);
 
-// The same for files to load from. One file of each kind, which is what the early form of caching
-// has, will do as well, however many the driver wants.
+// Does the same for files to load from. One file of each kind is also accepted, for each driver,
+// because the early form of caching has these files.
 Status checkFilesToLoad(const DeviceInfo& info, const CacheFiles& files);
 
 }  // namespace halyard::hal

@@ -27,7 +27,7 @@ Status checkDeadline(const PrepareOptions& options) {
                     "the deadline has passed before the model was prepared");
 }
 
-// A driver's exception must end nothing but its call.
+// An exception of the driver ends only its call.
 template <typename T>
 Result<T> guarded(const std::function<Result<T>()>& call) {
   try {
@@ -37,7 +37,7 @@ Result<T> guarded(const std::function<Result<T>()>& call) {
   }
 }
 
-// The options as a driver may have them.
+// The options for the driver, without unusable cache files.
 PrepareOptions withUsableCache(const DeviceInfo& info, const PrepareOptions& options) {
   PrepareOptions own = options;
   if (own.cache == nullptr) return own;
@@ -50,7 +50,7 @@ PrepareOptions withUsableCache(const DeviceInfo& info, const PrepareOptions& opt
   return own;
 }
 
-// A driver's own mistakes.
+// Checks a loaded model for errors of the driver.
 Status checkCached(const CachedModel& cached, const Model* expected) {
   if (cached.prepared == nullptr) return opFailed("the driver prepared no model");
   if (cached.interface == nullptr) return opFailed("the driver does not say what it has prepared");
@@ -112,7 +112,7 @@ Result<std::vector<bool>> ClientSession::getSupportedOperations(const ValidModel
 
 Result<std::shared_ptr<PreparedModel>> ClientSession::prepareModel(const ValidModel& model,
                                                                    const PrepareOptions& options) {
-  // In this order: an error tells of the first of several faults.
+  // The order of the checks determines which of several errors is reported.
   HALYARD_RETURN_IF_ERROR(checkOptions(options));
   HALYARD_RETURN_IF_ERROR(checkLevel(model));
   HALYARD_RETURN_IF_ERROR(checkDeadline(options));
@@ -126,7 +126,7 @@ Result<std::shared_ptr<PreparedModel>> ClientSession::prepareModel(const ValidMo
         prepared = guarded<Prepared>(
             [&] { return state_->device->prepareModel(model, withUsableCache(info(), options)); });
       }));
-  // A pool that cannot be mapped is the caller's mistake, by the HAL's rules.
+  // By the rules of the HAL, a pool that cannot be mapped is an error of the caller.
   if (prepared.status().code() == ResultCode::UNMAPPABLE) {
     return prepared.takeStatus().withCode(ResultCode::BAD_DATA);
   }
@@ -147,7 +147,7 @@ Result<CachedModel> ClientSession::prepareModelFromCache(const std::optional<Val
   HALYARD_RETURN_IF_ERROR(checkDeadline(options));
   HALYARD_ASSIGN_OR_RETURN(Quota::Charge charge, state_->quota->charge(Quota::Resource::MODELS, 1));
   Result<CachedModel> cached = opFailed("the preparation has not been begun");
-  // For whom it was prepared is in the files: until they have been read it has the middle priority.
+  // The files contain the priority. Before they are read, the model has the middle priority.
   HALYARD_RETURN_IF_ERROR(state_->services->takeTurn(
       Priority::MEDIUM, state_->lane, options.deadline, state_->cancel.get_token(), [&] {
         const trace::RecorderUse use(state_->trace.get());

@@ -1,12 +1,13 @@
-// ClientSession: a device as one client sees it, with everything that the HAL has and a driver need
-// not write: its own buffers, bursts, fenced executions, scheduling, limits, and the checks of
-// whatever comes in.
-// Thread safety: as hal::Device.
-// Ownership: shares the device and the services; its prepared models and buffers share its state,
-// and stay valid after the session's end, but fail then.
+// ClientSession: a device as one client sees it. It provides the parts of the HAL that a driver
+// does not implement.
+// These are buffers, bursts, fenced executions, scheduling, limits, and the checks of all
+// arguments.
+// Thread safety: that of hal::Device.
+// Ownership: shares the device and the services. Its prepared models and buffers share its state.
+// They stay valid after the end of the session, but then their calls fail.
 //
-// The runtime has one around each device of its own process; a driver's server has one for each
-// client, so that nothing of one client is known to another.
+// The runtime has a session for each device in its own process. The server of a driver has one for
+// each client, so that clients know nothing of each other.
 #pragma once
 
 #include <memory>
@@ -26,32 +27,32 @@ struct SessionState;
 
 class ClientSession final : public Device {
  public:
-  // `quota`: what the client may hold; null for no limits.
+  // `quota`: the limits of the client; null: no limits.
   ClientSession(std::shared_ptr<Device> device, std::shared_ptr<SessionServices> services,
                 std::shared_ptr<Quota> quota = nullptr);
-  // Around the runtime's own device, which takes what no driver gets: control flow of unknown
-  // sizes.
+  // A session for the CPU device of the runtime. It accepts models that no driver gets: control
+  // flow of unknown sizes.
   static std::shared_ptr<ClientSession> ofRuntime(std::shared_ptr<Device> device,
                                                   std::shared_ptr<SessionServices> services);
-  // As end().
+  // Calls end().
   ~ClientSession() override;
   ClientSession(const ClientSession&) = delete;
   ClientSession& operator=(const ClientSession&) = delete;
 
   const DeviceInfo& info() const override;
   DeviceStatus status() override;
-  // The model may have nothing newer than the device's level, else BAD_DATA. The same holds for
-  // the models of the other methods.
+  // BAD_DATA if the model needs a newer level than that of the device. This also applies to the
+  // models of the other methods.
   Result<std::vector<bool>> getSupportedOperations(const ValidModel& model) override;
-  // Cache files that are not as the driver wants them do not spoil the preparation: the driver gets
-  // none.
+  // Unusable cache files do not fail the preparation. The driver then gets no files.
   Result<std::shared_ptr<PreparedModel>> prepareModel(const ValidModel& model,
                                                       const PrepareOptions& options) override;
-  // BAD_DATA for files that are not as the driver wants them; OP_FAILED for a driver that does not
-  // cache, and when it comes back with something else than `model`, if that is given.
+  // BAD_DATA for files that do not fit the driver. OP_FAILED for a driver without caching, and when
+  // the loaded model has another interface than `model`, if given.
   Result<CachedModel> prepareModelFromCache(const std::optional<ValidModel>& model,
                                             const PrepareOptions& options) override;
-  // In memory of the session's, whatever the device: see session/buffers.h.
+  // Makes a buffer in memory of the session, see session/buffers.h. UNAVAILABLE_DEVICE for a device
+  // before HAL 1.3.
   Result<std::unique_ptr<Buffer>> allocate(
       const Shape& dimensions, std::span<const std::shared_ptr<PreparedModel>> preparedModels,
       std::span<const BufferRole> inputRoles, std::span<const BufferRole> outputRoles) override;
@@ -59,10 +60,10 @@ class ClientSession final : public Device {
   Status wait() override;
 
   Quota& quota() const;
-  // What is done for the client is recorded there; null: no more. See IDriver.trace.
+  // Records the work for the client in `recorder`; null stops the recording. See IDriver.trace.
   void setTrace(std::shared_ptr<trace::Recorder> recorder);
 
-  // The client has gone: asks what is being executed for it to stop, and lets go of what it holds.
+  // Asks the running executions of the client to stop, because the client has ended.
   void end();
 
  private:
@@ -72,11 +73,11 @@ class ClientSession final : public Device {
   bool isOfRuntime_ = false;
 };
 
-// The answer of a device whose DeviceInfo::bursts is false.
+// The status that a device without bursts (DeviceInfo::bursts) returns.
 Status noBursts();
 
-// What an execution may report, by the rules of the HAL: nothing but the status with most errors,
-// and times only if they were asked for.
+// Removes the values that the HAL does not allow in a result. An error has no times. It has no
+// shapes, except OUTPUT_INSUFFICIENT_SIZE. Times are reported only on request.
 void normalise(ExecutionResult& result, bool measureTiming);
 
 }  // namespace halyard::hal

@@ -19,13 +19,13 @@ namespace halyard::hal {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-constexpr uint64_t kWakeUp = 0;  // of epoll's data; fences count from 1
+constexpr uint64_t kWakeUp = 0;  // in the data of epoll; fences count from 1
 
 }  // namespace
 
 struct FencePoller::State {
   struct Watch {
-    std::map<uint64_t, ForeignFd> pending;  // by the number that epoll has for it
+    std::map<uint64_t, ForeignFd> pending;  // by the number in the data of epoll
     std::optional<TimePoint> deadline;
     Callback done;
   };
@@ -41,13 +41,13 @@ struct FencePoller::State {
   uint64_t nextWatch = 1;
   uint64_t nextFence = 1;
   std::unordered_map<uint64_t, Watch> watches;
-  std::unordered_map<uint64_t, uint64_t> watchOf;  // by the fence's number
+  std::unordered_map<uint64_t, uint64_t> watchOf;  // by the number of the fence
   std::set<std::pair<TimePoint, uint64_t>> deadlines;
 
   void wakeUp() const { (void)::eventfd_write(wake.get(), 1); }
 
-  // Takes a watch out of the tables. Its descriptors leave epoll's set here, for a duplicate
-  // elsewhere would keep them in it.
+  // Removes a watch from the tables. It also removes the descriptors from epoll, because a
+  // duplicate in another place would keep them there.
   Watch remove(std::unordered_map<uint64_t, Watch>::iterator it) {
     Watch watch = std::move(it->second);
     if (watch.deadline) deadlines.erase({*watch.deadline, it->first});
@@ -59,10 +59,10 @@ struct FencePoller::State {
     return watch;
   }
 
-  // What epoll reports of fence `number`.
+  // Handles an event of fence `number`.
   void look(uint64_t number, std::vector<Finished>& finished) {
     const auto owner = watchOf.find(number);
-    if (owner == watchOf.end()) return;  // finished since
+    if (owner == watchOf.end()) return;  // the watch has ended meanwhile
     const auto it = watches.find(owner->second);
     Watch& watch = it->second;
     const auto fence = watch.pending.find(number);
@@ -85,7 +85,7 @@ struct FencePoller::State {
     }
   }
 
-  // Milliseconds to the next deadline, rounded up; -1 for none.
+  // Milliseconds until the next deadline, rounded up; -1: no deadline.
   int timeout() const {
     if (deadlines.empty()) return -1;
     const auto left =
@@ -117,7 +117,8 @@ struct FencePoller::State {
         }
         takeLate(finished);
       }
-      // Not under the lock: a callback may watch and cancel, and what it holds may end here.
+      // Calls the callbacks without the lock. A callback may call watch() and cancel(), and its
+      // objects may be destroyed here.
       for (Finished& one : finished) one.watch.done(one.state);
       finished.clear();
     }
@@ -162,7 +163,7 @@ FencePoller::~FencePoller() {
   state_->wakeUp();
   if (!thread_.joinable()) return;
   if (thread_.get_id() == std::this_thread::get_id()) {
-    thread_.detach();  // it ends when the callback that this runs in returns
+    thread_.detach();  // the thread ends when the current callback returns
   } else {
     thread_.join();
   }
@@ -170,7 +171,7 @@ FencePoller::~FencePoller() {
 
 Result<uint64_t> FencePoller::watch(std::vector<ForeignFd> fences,
                                     std::optional<TimePoint> deadline, Callback done) {
-  State::Watch dropped;  // ends after the lock: what `done` holds may come back here
+  State::Watch dropped;  // destroyed after the lock: the objects of `done` may call this poller
   State& state = *state_;
   const std::lock_guard lock(state.mutex);
   const uint64_t number = state.nextWatch++;
@@ -192,7 +193,8 @@ Result<uint64_t> FencePoller::watch(std::vector<ForeignFd> fences,
     state.watchOf.emplace(fenceNumber, number);
     it->second.pending.emplace(fenceNumber, std::move(fence));
   }
-  // The thread sleeps until what was the first deadline; fences wake it themselves.
+  // The thread sleeps until the earliest deadline, so an earlier one must wake it. Fences wake it
+  // themselves.
   if (deadline && state.deadlines.begin()->second == number) state.wakeUp();
   return number;
 }

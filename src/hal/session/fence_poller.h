@@ -1,6 +1,6 @@
 // FencePoller: one thread that waits for any number of fences, with deadlines.
-// Thread safety: all methods may be called from any thread, from a callback too.
-// Ownership: owns its thread, and the descriptors that are watched. May be destroyed by a callback.
+// Thread safety: all methods may be called from any thread, also from a callback.
+// Ownership: owns its thread and the watched descriptors. A callback may destroy it.
 #pragma once
 
 #include <chrono>
@@ -21,22 +21,25 @@ namespace halyard::hal {
 class FencePoller {
  public:
   using TimePoint = std::chrono::steady_clock::time_point;
-  // SIGNALLED: all fences have. ERROR: one has failed, at once. PENDING: the deadline has passed.
+  // SIGNALLED: all fences are signalled. ERROR: one fence is in its error state. PENDING: the
+  // deadline has passed.
   using Callback = std::function<void(FenceState)>;
 
-  // Starts the thread. RESOURCE_EXHAUSTED_TRANSIENT when the process has no more of what it takes.
+  // Starts the thread. RESOURCE_EXHAUSTED_TRANSIENT when the process has no thread or descriptor
+  // left.
   static Result<std::unique_ptr<FencePoller>> start();
-  // Callbacks that have not been called never are.
+  // Drops the callbacks that have not been called.
   ~FencePoller();
   FencePoller(const FencePoller&) = delete;
   FencePoller& operator=(const FencePoller&) = delete;
 
-  // Has `done` called once, on the poller's thread; it must not block. Without fences the deadline
-  // has to be there. Gives a number for cancel. RESOURCE_EXHAUSTED_TRANSIENT, or BAD_DATA for what
-  // cannot be polled: `done` is not called then.
+  // Calls `done` once, on the thread of the poller. `done` must not block. Without fences there
+  // must be a deadline. Returns a number for cancel().
+  // Errors: RESOURCE_EXHAUSTED_TRANSIENT, and BAD_DATA for a descriptor that cannot be polled.
+  // `done` is not called after an error.
   Result<uint64_t> watch(std::vector<ForeignFd> fences, std::optional<TimePoint> deadline,
                          Callback done);
-  // True: `done` will not be called. False: it has been called, or is about to be.
+  // True: `done` will not be called. False: `done` has been called, or will be called soon.
   bool cancel(uint64_t watch);
 
  private:

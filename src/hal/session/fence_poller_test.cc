@@ -1,4 +1,4 @@
-// FencePoller: signals, errors, deadlines and cancellation, of a few fences and of many.
+// Tests of FencePoller: signals, errors, deadlines and cancellation, with few fences and with many.
 #include "hal/session/fence_poller.h"
 
 #include <gtest/gtest.h>
@@ -16,7 +16,7 @@ using std::chrono::hours;
 using std::chrono::milliseconds;
 using Clock = std::chrono::steady_clock;
 
-// What a watch has told; waits for it.
+// Stores the results of a watch and waits for them.
 class Told {
  public:
   FencePoller::Callback callback() {
@@ -58,7 +58,7 @@ class FencePollerTest : public ::testing::Test {
     EXPECT_TRUE(number.ok()) << number.status().toString();
     return number.ok() ? *number : 0;
   }
-  // Everything that was due before has been told afterwards.
+  // Afterwards, all callbacks that were due before have been called.
   void settle() {
     NewFence fence = createFence().value();
     Told told;

@@ -17,7 +17,7 @@ uint64_t nanosecondsBetween(TimePoint from, TimePoint to) {
       std::chrono::duration_cast<std::chrono::nanoseconds>(to - from).count());
 }
 
-// `time` + `duration`, saturating.
+// `time` + `duration`, at most the largest time.
 TimePoint after(TimePoint time, std::chrono::nanoseconds duration) {
   return duration >= TimePoint::max() - time ? TimePoint::max() : time + duration;
 }
@@ -52,7 +52,7 @@ class FencedRun final : public FencedExecution, public std::enable_shared_from_t
     const std::shared_ptr<FenceService> service = service_;
     HALYARD_ASSIGN_OR_RETURN(FencePoller* const poller, service->poller());
     const std::lock_guard lock(mutex_);
-    if (running_) return info_.status;  // its client has gone meanwhile
+    if (running_) return info_.status;  // the client has ended meanwhile
     HALYARD_ASSIGN_OR_RETURN(watch_, poller->watch(std::move(pending), deadline_,
                                                    [self = shared_from_this()](FenceState state) {
                                                      self->woken(state);
@@ -67,7 +67,7 @@ class FencedRun final : public FencedExecution, public std::enable_shared_from_t
   }
 
  private:
-  // On the poller's thread.
+  // Called on the thread of the poller.
   void woken(FenceState state) {
     switch (state) {
       case FenceState::SIGNALLED:
@@ -98,7 +98,7 @@ class FencedRun final : public FencedExecution, public std::enable_shared_from_t
       service = service_;
       lane = call_.limit->lane();
     }
-    // The deadline counts while all threads are busy, too.
+    // The deadline also applies while all threads are busy.
     expiry.expired = [self = shared_from_this()] { self->woken(FenceState::PENDING); };
     Status posted = service->executor().post(
         lane, threadClassOf(priority_), [self = shared_from_this()] { self->execute(); },
@@ -107,7 +107,7 @@ class FencedRun final : public FencedExecution, public std::enable_shared_from_t
     return posted;
   }
 
-  // On a thread of the executor.
+  // Called on a thread of the executor.
   void execute() {
     FencedCall call;
     {
@@ -139,7 +139,7 @@ class FencedRun final : public FencedExecution, public std::enable_shared_from_t
     return result;
   }
 
-  // A driver reports the time of the run alone; the time before it counts, too.
+  // A driver reports only the time of the run. This adds the time before the run.
   Timing including(TimePoint from, const Timing& timing) const {
     Timing whole = timing;
     if (whole.timeInDriver) *whole.timeInDriver += nanosecondsBetween(from, startedAt_);
@@ -151,20 +151,20 @@ class FencedRun final : public FencedExecution, public std::enable_shared_from_t
     if (const Result<FencePoller*> poller = service.poller(); poller.ok()) (*poller)->cancel(watch);
   }
 
-  // A running execution ends by its own token, and uses its memory until then.
+  // A running execution is stopped by its own token and uses its memory until then.
   void finishUnlessRunning(Status status) {
     FencedCall call;
     {
       const std::lock_guard lock(mutex_);
       if (running_) return;
-      running_ = true;  // so that no thread begins it
+      running_ = true;  // so that no thread begins the execution
       call = std::move(call_);
     }
     finish(std::move(status), {}, std::move(call));
   }
 
-  // Called once, by the thread that has set running_. The fence changes last: after that, the
-  // client may ask for the result and use the memory.
+  // The thread that has set running_ calls this once. The fence changes last, because the client
+  // may then read the result and use the memory.
   void finish(Status status, const Timing& timing, FencedCall call) {
     const bool ok = status.ok();
     FenceSignaller signaller;
@@ -196,15 +196,15 @@ class FencedRun final : public FencedExecution, public std::enable_shared_from_t
   const std::optional<std::chrono::nanoseconds> duration_;
   const Priority priority_;
   const size_t descriptors_;
-  std::optional<TimePoint> deadline_;  // with the duration, once all fences have signalled
-  TimePoint signalledAt_;              // all fences
-  TimePoint startedAt_;                // the run
+  std::optional<TimePoint> deadline_;  // includes the duration, once all fences are signalled
+  TimePoint signalledAt_;              // when the last fence was signalled
+  TimePoint startedAt_;                // when the run began
   std::mutex mutex_;                   // guards the members below, except onEnd_
   std::shared_ptr<FenceService> service_;
   FencedCall call_;
   FenceSignaller signaller_;
-  uint64_t watch_ = 0;    // at the poller
-  bool running_ = false;  // or about to be done without
+  uint64_t watch_ = 0;    // number at the poller; 0: no watch
+  bool running_ = false;  // the run has begun, or the execution ends without a run
   bool done_ = false;
   FencedInfo info_;
   std::optional<std::stop_callback<std::function<void()>>> onEnd_;
@@ -246,7 +246,7 @@ Status checkOutputRoom(const Model& model, const Request& request) {
     if (argument.kind == RequestArgument::Kind::POOL) {
       const RequestPool& pool = request.pools[argument.location.poolIndex];
       const auto* memory = std::get_if<SharedMemoryPtr>(&pool);
-      if (memory == nullptr) continue;  // a buffer of the driver, which knows its size
+      if (memory == nullptr) continue;  // a token: the size of its buffer is not known here
       const bool whole = argument.location.offset == 0 && argument.location.length == 0;
       length = whole ? (*memory)->size() : argument.location.length;
     }
@@ -269,7 +269,7 @@ Result<FencePoller*> FenceService::poller() {
 }
 
 std::shared_ptr<FencedLimit> FenceService::openClient() {
-  // FencedLimit::kMaxDescriptors bounds the executions that wait.
+  // FencedLimit::kMaxDescriptors limits the number of waiting executions.
   return std::make_shared<FencedLimit>(
       executor_->openLane({.queued = SIZE_MAX, .running = FencedLimit::kMaxRunning}));
 }

@@ -1,7 +1,6 @@
 // Fenced execution: waits for fences without a thread, runs on the executor, and signals a fence of
 // its own.
-// Thread safety: all functions may be called from any thread.
-// Ownership: as each says.
+// Thread safety: all functions may be called from any thread. Ownership: see each function.
 #pragma once
 
 #include <atomic>
@@ -19,18 +18,18 @@ namespace halyard::hal {
 
 class FencedLimit;
 
-// The fenced executions of a process share it: the thread that waits, which starts on demand, and
-// the executor that runs them.
+// Shared by all fenced executions of a process. It has the thread that waits, which starts on
+// demand, and the executor that runs the executions.
 class FenceService {
  public:
   explicit FenceService(std::shared_ptr<FairExecutor> executor) : executor_(std::move(executor)) {}
   FenceService(const FenceService&) = delete;
   FenceService& operator=(const FenceService&) = delete;
 
-  // Starts its thread at the first call; RESOURCE_EXHAUSTED_TRANSIENT when that fails.
+  // The first call starts the thread. RESOURCE_EXHAUSTED_TRANSIENT when that fails.
   Result<FencePoller*> poller();
   FairExecutor& executor() { return *executor_; }
-  // For one client's fenced executions.
+  // Makes the limit for the fenced executions of one client.
   std::shared_ptr<FencedLimit> openClient();
 
  private:
@@ -39,18 +38,18 @@ class FenceService {
   const std::shared_ptr<FairExecutor> executor_;
 };
 
-// How much of a process one client's fenced executions may hold while they are pending, and their
-// lane of the executor.
+// Limits the resources that the pending fenced executions of one client hold in a process. It also
+// has the client's lane of the executor.
 class FencedLimit {
  public:
-  // Executions of one thread class that run at a time.
+  // The largest number of executions of one thread class that run at the same time.
   static constexpr unsigned kMaxRunning = 3;
-  // Descriptors: a chain of 1,000 executions may have five for each.
+  // A number of descriptors. It allows a chain of 1,000 executions with five descriptors for each.
   static constexpr size_t kMaxDescriptors = 8192;
 
   explicit FencedLimit(std::shared_ptr<FairExecutor::Lane> lane) : lane_(std::move(lane)) {}
 
-  // RESOURCE_EXHAUSTED_TRANSIENT when that would be too many.
+  // RESOURCE_EXHAUSTED_TRANSIENT when the client would hold too many descriptors.
   Status take(size_t descriptors);
   void giveBack(size_t descriptors) { taken_ -= descriptors; }
   const std::shared_ptr<FairExecutor::Lane>& lane() const { return lane_; }
@@ -60,7 +59,7 @@ class FencedLimit {
   std::atomic<size_t> taken_ = 0;
 };
 
-// Shared by the fenced executions through one device in another process.
+// Shared by the fenced executions of one device in another process.
 struct RemoteFencing {
   explicit RemoteFencing(std::shared_ptr<FenceService> theService)
       : service(std::move(theService)), limit(service->openClient()) {}
@@ -74,11 +73,11 @@ struct FencedCall {
   // before the returned fence signals.
   std::function<ExecutionResult(const ExecuteOptions&)> run;
   ExecuteOptions options;
-  std::optional<std::chrono::nanoseconds> duration;  // from the last signal on
+  std::optional<std::chrono::nanoseconds> duration;  // begins with the last signal
   Priority priority = Priority::MEDIUM;
-  std::stop_token ended;               // asked to stop: the client has gone
+  std::stop_token ended;               // stop requested: the client has ended
   std::shared_ptr<FencedLimit> limit;  // not null
-  size_t descriptors = 0;              // that `run` holds
+  size_t descriptors = 0;              // number of descriptors that `run` holds
 };
 
 // Checks a request for fenced execution as validateRequest does. BAD_DATA also for memory that the

@@ -1,4 +1,5 @@
-// Fenced execution in a session, row by row of the HAL's rules for executeFenced.
+// Tests of fenced execution in a session. They follow the HAL's rules for executeFenced, row by
+// row.
 #include "hal/session/fenced_execution.h"
 
 #include <fcntl.h>
@@ -203,7 +204,7 @@ TEST_F(FencedExecutionTest, DurationCountsFromTheLastSignal) {
   EXPECT_EQ(waitFor(hurried), FenceState::ERROR);
   EXPECT_EQ(hurried.execution->getExecutionInfo().status.code(),
             ResultCode::MISSED_DEADLINE_PERSISTENT);
-  // The longest that can be said is no overflow.
+  // The longest duration causes no overflow.
   EXPECT_EQ(waitFor(run({}, {}, std::chrono::nanoseconds::max())), FenceState::SIGNALLED);
 }
 
@@ -255,7 +256,7 @@ TEST_F(FencedExecutionTest, TimesIncludeTheWait) {
   const auto whole = static_cast<uint64_t>((Clock::now() - start).count());
   const FencedInfo info = result.execution->getExecutionInfo();
   ASSERT_TRUE(info.status.ok());
-  // The test device says that it took 2 ms of 3 ms.
+  // The test device reports 2 ms on the device and 3 ms in the driver.
   constexpr uint64_t kInDriver = 3'000'000;
   EXPECT_EQ(info.launched.timeOnDevice, 2'000'000u);
   EXPECT_EQ(info.fenced.timeOnDevice, 2'000'000u);
@@ -307,7 +308,8 @@ TEST_F(FencedExecutionTest, ClientMayNotHoldAnyNumberOfDescriptors) {
   }
   EXPECT_EQ(pending.back().status.code(), ResultCode::RESOURCE_EXHAUSTED_TRANSIENT);
   EXPECT_EQ(pending.size(), FencedLimit::kMaxDescriptors / 1001 + 1);
-  // Another client is not concerned, nor the same one once its executions are done.
+  // Another client is not affected. The same client is not affected after the end of its
+  // executions.
   ClientSession other(device_, services_);
   auto prepared = other.prepareModel(validated(addModel(4)).value(), {});
   ASSERT_TRUE(prepared.ok());
@@ -319,7 +321,7 @@ TEST_F(FencedExecutionTest, ClientMayNotHoldAnyNumberOfDescriptors) {
   EXPECT_EQ(waitFor(elsewhere), FenceState::ERROR);
 }
 
-// A client whose executions do not end leaves a thread to the others.
+// A client whose executions do not end leaves a thread for other clients.
 TEST_F(FencedExecutionTest, ClientCannotTakeAllWorkers) {
   const std::vector<float> endless(4, kUntilCancelled);
   std::vector<std::vector<float>> outputs(20, std::vector<float>(4));
@@ -339,7 +341,7 @@ TEST_F(FencedExecutionTest, ClientCannotTakeAllWorkers) {
   }
   expectSums();
   session_->end();
-  // They read and write this function's memory until they have ended.
+  // The executions read and write the memory of this function until they end.
   for (const FencedResult& result : pending) EXPECT_EQ(waitFor(result), FenceState::ERROR);
 }
 

@@ -1,6 +1,7 @@
-// MemoryAccount: how much memory one client's objects hold in this process, against its limit.
-// Thread safety: all methods may be called from any thread.
-// Ownership: shared by the Shares taken from it.
+// MemoryAccount: counts the memory that the objects of one client hold in this process, and limits
+// it.
+// Thread safety: all methods may be called from any thread. Ownership: shared by the Shares taken
+// from it.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +16,7 @@ namespace halyard::hal {
 
 class MemoryAccount : public std::enable_shared_from_this<MemoryAccount> {
  public:
-  // What one object has taken; given back by destruction.
+  // The memory of one object. The destructor returns it to the account.
   class Share {
    public:
     Share() = default;
@@ -45,11 +46,12 @@ class MemoryAccount : public std::enable_shared_from_this<MemoryAccount> {
     Quota::Charge charge_;
   };
 
-  // `quota`: null, or what is charged as well.
+  // `quota`: is charged too; may be null.
   explicit MemoryAccount(uint64_t limit, std::shared_ptr<Quota> quota = nullptr)
       : limit_(limit), quota_(std::move(quota)) {}
 
-  // RESOURCE_EXHAUSTED_PERSISTENT when the limit does not allow it, or as Quota::charge.
+  // RESOURCE_EXHAUSTED_PERSISTENT when the limit does not allow it. Other errors: those of
+  // Quota::charge.
   Result<Share> take(uint64_t bytes) {
     Quota::Charge charge;
     if (quota_ != nullptr) {
@@ -63,7 +65,7 @@ class MemoryAccount : public std::enable_shared_from_this<MemoryAccount> {
     used_ += bytes;
     return Share(shared_from_this(), bytes, std::move(charge));
   }
-  // One buffer more; as Quota::charge.
+  // Charges one more buffer. The errors are those of Quota::charge.
   Result<Quota::Charge> countBuffer() {
     if (quota_ == nullptr) return Quota::Charge();
     return quota_->charge(Quota::Resource::BUFFERS, 1);

@@ -1,4 +1,5 @@
-// The inputs and outputs of a model that came from a cache: all that is known of it.
+// Checks the inputs and outputs of a model that was loaded from a cache. Other parts of such a
+// model are not known.
 // Thread safety: pure functions. Ownership: none.
 #pragma once
 
@@ -7,13 +8,15 @@
 
 namespace halyard::hal {
 
-// What requests can be checked against: inputs and outputs that are there, each once, with types
-// and dimensions that operands can have. `interface` need not be a whole model: its operations,
-// constants and other operands are not looked at. BAD_DATA says what is not so.
+// Checks the parts of a model on which the checks of requests depend. Each input and output must
+// exist, appear once, and have a valid type and valid dimensions.
+// `interface` need not be a whole model: operations, constants and other operands are not checked.
+// BAD_DATA with the reason.
 Status checkInterface(const Model& interface);
 
-// Whether both take the same requests: inputs and outputs in the same number, of the same types,
-// dimensions and quantisation. OP_FAILED names the first that differs. Both have been checked.
+// Whether both models accept the same requests. The inputs and outputs must agree in number, type,
+// dimensions, scale and zero point. OP_FAILED names the first difference. Both models must have
+// passed checkInterface().
 Status checkSameInterface(const Model& expected, const Model& found);
 
 }  // namespace halyard::hal

@@ -1,4 +1,4 @@
-// The thread class of work of each priority.
+// The thread class for work of each priority.
 // Thread safety: any thread. Ownership: none.
 #pragma once
 

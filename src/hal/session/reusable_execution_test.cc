@@ -1,4 +1,4 @@
-// Executions that are repeated, in a session: what stays checked, and what a driver may do wrong.
+// Tests of repeated executions in a session: the checks of each computation, and incorrect drivers.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -15,7 +15,7 @@ using testing::addModel;
 using ::testing::HasSubstr;
 using testing::pointerRequest;
 
-// Does what the test says.
+// A model whose behaviour the test controls.
 class ScriptedModel final : public PreparedModel {
  public:
   std::function<Result<std::unique_ptr<ReusableExecution>>()> onCreate;
@@ -74,7 +74,7 @@ TEST_F(ReusableExecutionTest, DriversNeedNotHaveThem) {
   EXPECT_EQ(device_->scripted->plain, 3);
 }
 
-// In a burst, a computation is an execution like the others.
+// In a burst, a computation counts as an execution of the burst.
 TEST_F(ReusableExecutionTest, BurstsComputeThem) {
   auto burst = prepared_->configureBurst().value();
   auto execution = burst->createReusableExecution(request_);

@@ -1,5 +1,5 @@
-// SessionBurst: a burst of a driver in this process: nothing has to be carried anywhere.
-// Thread safety: as hal::Burst. Ownership: shares the prepared model.
+// SessionBurst: a burst of a driver in this process. It needs no transport.
+// Thread safety: that of hal::Burst. Ownership: shares the prepared model.
 #pragma once
 
 #include <atomic>
@@ -9,7 +9,7 @@
 
 namespace halyard::hal {
 
-// Says whether a burst is executing. Its reusable executions share it.
+// True while a burst is executing. The reusable executions of the burst share it.
 using BurstBusy = std::shared_ptr<std::atomic<bool>>;
 
 class SessionBurst final : public Burst {
@@ -26,7 +26,7 @@ class SessionBurst final : public Burst {
   const BurstBusy busy_ = std::make_shared<std::atomic<bool>>(false);
 };
 
-// Holds `busy` while it lives, unless another turn does.
+// Holds `busy` during its lifetime, unless another turn holds it.
 class BurstTurn {
  public:
   explicit BurstTurn(std::atomic<bool>& busy) : busy_(busy), mine_(!busy.exchange(true)) {}
@@ -45,8 +45,8 @@ class BurstTurn {
   const bool mine_;
 };
 
-// A reusable execution of a burst: takes the burst's turn for each computation.
-// Thread safety: as hal::Burst. Ownership: owns `execution`.
+// A reusable execution of a burst. Each computation takes the turn of the burst.
+// Thread safety: that of hal::Burst. Ownership: owns `execution`.
 class BurstReusable final : public ReusableExecution {
  public:
   BurstReusable(BurstBusy busy, std::unique_ptr<ReusableExecution> execution)

@@ -18,7 +18,7 @@ ExecutionResult failed(Status status) {
   return result;
 }
 
-// A driver's exception must end nothing but its call.
+// An exception of the driver ends only its call.
 template <typename Call>
 Status guarded(Call call) {
   try {
@@ -29,8 +29,8 @@ Status guarded(Call call) {
   }
 }
 
-// Offset 0 with length 0 names a whole pool: the request with real lengths, if there is such a
-// thing in it.
+// Offset 0 with length 0 means a whole pool. Returns the request with real lengths, if it has such
+// an argument.
 std::optional<Request> bindWholePools(const Request& request) {
   const auto isWhole = [](const RequestArgument& argument) {
     return argument.kind == RequestArgument::Kind::POOL && argument.location.offset == 0 &&
@@ -88,7 +88,7 @@ ExecutionResult SessionPreparedModel::executeOnDriver(const Request& request,
   });
 }
 
-// A request without buffers, so that it means the same each time.
+// For a request without buffers, which is the same for each computation.
 class SessionPreparedModel::Reusable final : public ReusableExecution {
  public:
   Reusable(SessionPreparedModel& preparedModel, const Request& request)
@@ -170,7 +170,7 @@ FencedResult SessionPreparedModel::executeFenced(
     const Request& request, std::span<const int> waitFor, const ExecuteOptions& options,
     std::optional<std::chrono::nanoseconds> duration,
     std::function<ExecutionResult(const ExecuteOptions&)> run) {
-  // Within the client's process; elsewhere setTraceContext does it.
+  // For clients in this process. For other clients setTraceContext does it.
   if (const uint64_t context = trace::currentContext(); context != 0) traceContext_ = context;
   Status valid = validateFencedRequest(*model_, request);
   if (valid.ok()) valid = session_->buffers->checkUses(id_, request);
@@ -192,7 +192,8 @@ FencedResult SessionPreparedModel::executeFenced(
 }
 
 Status SessionPreparedModel::saveToCache(int modelCache, int dataCache, const Token& token) {
-  // In the HAL's order: a driver that refuses in any case, then the arguments, then the driver.
+  // The HAL determines this order: first a driver without caching, then the arguments, then the
+  // call of the driver.
   const DeviceInfo& info = session_->device->info();
   if (info.modelCacheFiles + info.dataCacheFiles == 0) {
     return opFailed("the driver does not save compilations");

@@ -1,6 +1,6 @@
 // SessionPreparedModel: a prepared model of a ClientSession.
-// Thread safety: as hal::PreparedModel. Ownership: shares the session's state and the driver's
-// prepared model.
+// Thread safety: that of hal::PreparedModel. Ownership: shares the state of the session and the
+// prepared model of the driver.
 #pragma once
 
 #include <atomic>
@@ -28,8 +28,8 @@ class SessionPreparedModel final : public PreparedModel,
   FencedResult executeFenced(const Request& request, std::span<const int> waitFor,
                              const ExecuteOptions& options,
                              std::optional<std::chrono::nanoseconds> duration) override;
-  // The same for a request that only `run` can bring into this process, when the fences have
-  // signalled: `request` is checked, and `run` is to call executeSynchronously.
+  // Does the same for a request whose memory comes into this process only in `run`, after the
+  // fences are signalled. Checks `request`. `run` must call executeSynchronously.
   FencedResult executeFenced(const Request& request, std::span<const int> waitFor,
                              const ExecuteOptions& options,
                              std::optional<std::chrono::nanoseconds> duration,
@@ -39,17 +39,18 @@ class SessionPreparedModel final : public PreparedModel,
 
   const Model& model() const { return *model_; }
   const SessionState& session() const { return *session_; }
-  // Its number in the session, never that of another prepared model.
+  // The number of the model in the session. It is unique in the session.
   uint64_t id() const { return id_; }
-  // What its executions are known by in the client's trace.
+  // Sets the context of its executions in the trace of the client.
   void setTraceContext(uint64_t context) { traceContext_ = context; }
 
  private:
   class Reusable;
 
-  // With memory in the place of tokens.
+  // The request has memory in place of tokens.
   ExecutionResult executeOnDriver(const Request& request, const ExecuteOptions& options);
-  // When it is the execution's turn, `work(options)`, and looks at what the driver reports.
+  // Waits for the turn of the execution, calls `work(options)`, and checks the results of the
+  // driver.
   template <typename Work>
   ExecutionResult takeTurn(const Request& request, const ExecuteOptions& options, Work work);
 

@@ -1,5 +1,5 @@
 // SessionServices: the executor, the fences and the tokens that all sessions of a process share.
-// Thread safety: as each of its parts. Ownership: shared by the sessions and their objects.
+// Thread safety: that of each part. Ownership: shared by the sessions and their objects.
 #pragma once
 
 #include <array>
@@ -22,7 +22,7 @@ class SessionServices {
   SessionServices(const SessionServices&) = delete;
   SessionServices& operator=(const SessionServices&) = delete;
 
-  // The threads of all clients' work.
+  // The threads for the work of all clients.
   FairExecutor& executor() { return *executor_; }
   const std::shared_ptr<FenceService>& fences() const { return fences_; }
   // Shared by the threads that wait actively for packets of this priority.

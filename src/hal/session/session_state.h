@@ -1,5 +1,5 @@
-// SessionState: the state of one ClientSession, shared by its objects.
-// Thread safety: as each of its parts. Ownership: shared by the session's objects.
+// SessionState: the state of one ClientSession. Its objects share it.
+// Thread safety: that of each part. Ownership: shared by the objects of the session.
 #pragma once
 
 #include <atomic>
@@ -25,10 +25,10 @@ struct SessionState {
   const std::shared_ptr<Device> device;
   const std::shared_ptr<SessionServices> services;
   const std::shared_ptr<Quota> quota;  // the limits of the client
-  // The client's work of low priority.
+  // For the client's work of low priority.
   const std::shared_ptr<FairExecutor::Lane> lane = services->executor().openLane({});
   const std::shared_ptr<FencedLimit> fencedLimit = services->fences()->openClient();
-  std::stop_source cancel;  // asked to stop when the session ends
+  std::stop_source cancel;  // stop requested when the session ends
   const std::shared_ptr<Buffers> buffers = std::make_shared<Buffers>(
       services->tokens, std::make_shared<MemoryAccount>(Buffers::kMaxBytes, quota));
   std::atomic<uint64_t> nextModel = 1;  // the number of the next prepared model

@@ -1,6 +1,6 @@
-// TokenPool: the tokens of all buffers of a process: random, so that none can be guessed, and each
-// in use once.
-// Thread safety: all methods may be called from any thread. Ownership: plain data.
+// TokenPool: the tokens of all buffers of a process. They are random, so that a client cannot guess
+// one. Each token is in use only once.
+// Thread safety: all methods may be called from any thread. Ownership: owns its table.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@ namespace halyard::hal {
 
 class TokenPool {
  public:
-  // Never 0. OP_FAILED when the system has no random numbers.
+  // A token that is not 0. OP_FAILED when the system has no random numbers.
   Result<uint32_t> take();
   void release(uint32_t token);
 

@@ -1,7 +1,7 @@
-// The rules of memory domains as tests, for any device that has buffers; a test program includes
-// this once and says what its devices are:
+// The rules of memory domains as tests, for each device that has buffers. A test program includes
+// this file once and names its devices:
 //   INSTANTIATE_TEST_SUITE_P(Remote, BufferTest, ::testing::Values(BufferDevice{...}), nameOf);
-// Thread safety: none needed. Ownership: the fixture owns the device.
+// Thread safety: one thread at a time. Ownership: the fixture owns the device.
 #pragma once
 
 #include <gmock/gmock.h>
@@ -139,11 +139,11 @@ class BufferTest : public ::testing::TestWithParam<BufferDevice> {
   }
   const SharedMemoryPtr ones_ = floats({1, 1, 1, 1});
   std::shared_ptr<Device> device_;
-  std::shared_ptr<PreparedModel> add_;   // four elements
-  std::shared_ptr<PreparedModel> open_;  // any number
+  std::shared_ptr<PreparedModel> add_;   // of four elements
+  std::shared_ptr<PreparedModel> open_;  // of any number of elements
 };
 
-// a[4] + b[4], of another type or quantisation.
+// a[4] + b[4], with another type or quantisation.
 inline Model addModelOf(OperandType type, float scale, int32_t zeroPoint) {
   Model model = addModel(4);
   for (const size_t i : {0, 1, 3}) {
@@ -154,7 +154,7 @@ inline Model addModelOf(OperandType type, float scale, int32_t zeroPoint) {
   return model;
 }
 
-// addModel(4) whose activation is a model input: a scalar.
+// addModel(4) whose activation is an input of the model, which is a scalar.
 inline Model scalarInputModel() {
   Model model = addModel(4);
   Operand& activation = model.main.operands[2];
@@ -165,7 +165,7 @@ inline Model scalarInputModel() {
   return model;
 }
 
-// The outcome of a fenced execution that waits for nothing.
+// The result of a fenced execution that waits for no fence.
 inline Status runFenced(PreparedModel& model, const Request& request) {
   const FencedResult result = model.executeFenced(request, {}, {}, std::nullopt);
   if (!result.status.ok()) {
@@ -233,7 +233,7 @@ TEST_P(BufferTest, AllocateRefuses) {
         << row.what << ": " << buffer.status().toString();
     EXPECT_NE(buffer.status().message(), "");
   }
-  // The device has not been harmed, and what is right is granted.
+  // The failed calls have not damaged the device. Valid calls still succeed.
   EXPECT_NE(allocate(add_), nullptr);
   EXPECT_TRUE(tryAllocate({4}, {quant, quant, add_}, {{2, 0, 1.0f}, {2, 1, 0.5f}}, none).ok());
   EXPECT_TRUE(tryAllocate({}, {scalar}, {{0, 2, 1.0f}}, none).ok());
@@ -249,7 +249,7 @@ TEST_P(BufferTest, TokensAreNeitherZeroNorUsedTwice) {
     EXPECT_NE(buffers.back()->token(), 0u);
     EXPECT_TRUE(tokens.insert(buffers.back()->token()).second);
   }
-  // Not numbers in a row, which could be guessed.
+  // The numbers are not consecutive, so that a client cannot guess them.
   uint32_t low = *tokens.begin();
   uint32_t high = *tokens.rbegin();
   EXPECT_GT(high - low, 1'000'000u);
@@ -271,7 +271,7 @@ TEST_P(BufferTest, CopiesInAndOut) {
 
 TEST_P(BufferTest, CopiesOfEveryKindOfMemory) {
   const auto buffer = allocate(add_);
-  // A plain file, at an offset, that nothing keeps from shrinking; read only.
+  // A file that is read-only, has an offset, and is not sealed against shrinking.
   UniqueFd fd(::memfd_create("test", MFD_CLOEXEC));
   const std::vector<float> values = {1, 2, 3, 4};
   ASSERT_EQ(::pwrite(fd.get(), values.data(), 16, 4096), 16);
@@ -283,7 +283,8 @@ TEST_P(BufferTest, CopiesOfEveryKindOfMemory) {
   const auto target = SharedMemory::fromFd(16, PROT_READ | PROT_WRITE, fd.get(), 0).value();
   EXPECT_TRUE(buffer->copyTo(target).ok());
   EXPECT_EQ(valuesOf(target), values);
-  // It shrinks: an error, and the buffer's contents with it when it was the source.
+  // The file shrinks, so the copies fail. The buffer loses its contents only if the file was the
+  // source.
   ASSERT_EQ(::ftruncate(fd.get(), 8), 0);
   EXPECT_EQ(buffer->copyTo(target).code(), ResultCode::OP_FAILED);
   expectHolds(*buffer, values);
@@ -324,14 +325,14 @@ TEST_P(BufferTest, CopyFromRefuses) {
     ASSERT_TRUE(row.buffer->copyFrom(good, isScalar ? Shape() : Shape{4}).ok());
     const Status status = row.buffer->copyFrom(row.source, row.dimensions);
     EXPECT_EQ(status.code(), ResultCode::BAD_DATA) << status.toString();
-    // Whatever it held is gone, but for a source that never reached the device.
+    // The buffer has lost its contents, except for a null source, which never reaches the device.
     if (row.source != nullptr) expectUninitialised(*row.buffer, isScalar ? 1 : 4);
   }
 }
 
 TEST_P(BufferTest, CopyToRefuses) {
   const auto buffer = allocate(add_);
-  // The size comes first.
+  // The check of the size comes first.
   EXPECT_EQ(buffer->copyTo(floats({0, 0})).code(), ResultCode::BAD_DATA);
   EXPECT_EQ(buffer->copyTo(ones_).code(), ResultCode::OP_FAILED);
   ASSERT_TRUE(buffer->copyFrom(floats({1, 2, 3, 4}), {}).ok());
@@ -346,11 +347,11 @@ TEST_P(BufferTest, ExecutesFromAndToBuffers) {
   const auto out = allocate(add_);
   expectRuns(add_, requestOf({in, ones_}, {out}));
   expectHolds(*out, {2, 3, 4, 5});
-  // On from there: the output is an input now, and the other way round.
+  // The output is now an input, and the input is now an output.
   expectRuns(add_, requestOf({out, ones_}, {in}));
   expectHolds(*in, {3, 4, 5, 6});
   expectHolds(*out, {2, 3, 4, 5});
-  // Memory and buffers side by side.
+  // Memory and buffers in one request.
   const auto memory = floats({0, 0, 0, 0});
   expectRuns(add_, requestOf({in, ones_}, {memory}));
   EXPECT_EQ(valuesOf(memory), (std::vector<float>{4, 5, 6, 7}));
@@ -366,7 +367,7 @@ TEST_P(BufferTest, FencedExecutions) {
   const Status done = runFenced(*add_, request);
   EXPECT_TRUE(done.ok()) << done.toString();
   expectHolds(*out, {2, 3, 4, 5});
-  // What is wrong with the request itself is known before it begins.
+  // An invalid request fails before the execution begins.
   for (const Request& wrong : {requestOf({ones_, in}, {out}), requestOf({in, ones_}, {in}),
                                requestOf({Arg(100), ones_}, {out})}) {
     const FencedResult refused = add_->executeFenced(wrong, {}, {}, std::nullopt);
@@ -404,7 +405,7 @@ TEST_P(BufferTest, RolesAreCheckedOnEachUse) {
               "request input 0: the buffer has no role");
   expectFails(again, requestOf({input, ones_}, {ones_}), bad, "no role");
   expectFails(again, requestOf({ones_, ones_}, {output}), bad, "no role");
-  // Nothing of that has changed what they hold.
+  // The failed executions have not changed the contents.
   expectHolds(*input, {1, 2, 3, 4});
   expectHolds(*output, {1, 2, 3, 4});
 }
@@ -419,11 +420,11 @@ TEST_P(BufferTest, UnknownTokensAreRefused) {
   const auto buffer = filled(add_, {1, 2, 3, 4});
   expectFails(add_, requestOf({Arg(100), ones_}, {ones_}), ResultCode::BAD_DATA, "token 100");
   expectFails(add_, requestOf({ones_, ones_}, {Arg(0)}), ResultCode::BAD_DATA, "token 0");
-  // In a pool that no argument uses, too.
+  // This also applies to a pool that no argument uses.
   Request request = requestOf({buffer, ones_}, {ones_});
   request.pools.emplace_back(uint32_t{100});
   expectFails(add_, request, ResultCode::BAD_DATA, "token 100");
-  // A buffer has no places.
+  // An argument cannot refer to a part of a buffer.
   request = requestOf({buffer, ones_}, {ones_});
   request.inputs[0].location.length = 16;
   expectFails(add_, request, ResultCode::BAD_DATA, "bytes");
@@ -435,7 +436,7 @@ TEST_P(BufferTest, UninitialisedInput) {
   const auto in = allocate(add_);
   const auto out = filled(add_, {1, 2, 3, 4});
   expectFails(add_, requestOf({in, ones_}, {out}), ResultCode::OP_FAILED, "not initialised");
-  expectUninitialised(*out, 4);  // the output of a failed execution
+  expectUninitialised(*out, 4);  // it is the output of a failed execution
 }
 
 TEST_P(BufferTest, DimensionsOfTheRequest) {
@@ -449,7 +450,7 @@ TEST_P(BufferTest, DimensionsOfTheRequest) {
   expectRuns(open_, requestOf({Arg(in, {4}), Arg(ones_, {4})}, {Arg(out, {4})}));
   expectHolds(*out, {2, 3, 4, 5});
   expectRuns(open_, requestOf({Arg(in, {4}), Arg(ones_, {4})}, {Arg(out, {0})}));
-  // What comes out is larger, or smaller, than the buffer.
+  // The output is larger or smaller than the buffer.
   expectFails(open_, requestOf({Arg(five, {5}), Arg(five, {5})}, {out}), ResultCode::OP_FAILED,
               "output 0");
   expectUninitialised(*out, 4);
@@ -463,7 +464,7 @@ TEST_P(BufferTest, DimensionsOfTheRequest) {
 TEST_P(BufferTest, OpenDimensions) {
   const auto buffer = allocate(open_);
   const auto sum = allocate(open_);
-  // Nothing is known: there is no size that could be wrong.
+  // No dimension is known, so no size is wrong.
   expectUninitialised(*buffer, 4);
   expectUninitialised(*buffer, 1);
   for (const uint32_t n : {3u, 5000u, 2u, 100'000u}) {
@@ -472,10 +473,10 @@ TEST_P(BufferTest, OpenDimensions) {
     ASSERT_TRUE(buffer->copyFrom(values, {n}).ok());
     expectHolds(*buffer, std::vector<float>(n, 2.0f));
     EXPECT_EQ(buffer->copyTo(floats(std::vector<float>(n + 1))).code(), ResultCode::BAD_DATA);
-    // The output's size comes out of the execution.
+    // The execution determines the size of the output.
     expectRuns(open_, requestOf({Arg(buffer, {n}), Arg(values, {n})}, {sum}));
     expectHolds(*sum, std::vector<float>(n, 4.0f));
-    // The request may say it, too.
+    // The request may give the size, too.
     expectRuns(open_, requestOf({Arg(sum, {n}), Arg(values, {n})}, {Arg(buffer, {n})}));
     expectHolds(*buffer, std::vector<float>(n, 6.0f));
     EXPECT_EQ(run(open_, requestOf({Arg(buffer, {n + 1}), Arg(values, {n})}, {sum})).status.code(),
@@ -490,7 +491,7 @@ TEST_P(BufferTest, BuffersAndPreparedModelsEndInEitherOrder) {
   model.reset();
   expectHolds(*buffer, {1, 2, 3, 4});
   expectRuns(add_, requestOf({buffer, ones_}, {floats({0, 0, 0, 0})}));
-  // A new prepared model does not inherit the roles of the old one.
+  // A new prepared model does not have the roles of the old one.
   for (int i = 0; i < 10; ++i) {
     const auto next = prepare(addModel(4));
     expectFails(next, requestOf({buffer, ones_}, {ones_}), ResultCode::BAD_DATA, "no role");
@@ -522,7 +523,8 @@ inline bool allEqual(const std::vector<float>& values) {
   return std::ranges::all_of(values, [&](float value) { return value == values.front(); });
 }
 
-// Each writes vectors of equal numbers: a mixed one would show two writers, or a reader beside one.
+// Each execution writes vectors of equal numbers. A mixed vector would show two writers, or a
+// reader beside a writer.
 TEST_P(BufferTest, ReadersAndWritersOfSeveralBuffersNeverMixOrHang) {
   constexpr uint32_t kCount = 20'000;
   const auto model = prepare(addModel(kCount));

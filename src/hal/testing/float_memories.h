@@ -1,4 +1,4 @@
-// Memories of four floats, and requests for the TestDevice with them; for tests.
+// Memories of four floats, and requests for the TestDevice that use them.
 // Thread safety: pure functions. Ownership: results own their data.
 #pragma once
 
@@ -21,7 +21,7 @@ inline std::vector<float> contentsOf(const SharedMemoryPtr& memory) {
   return values;
 }
 
-// Sums of the four floats at the start of each pool, into `out`.
+// Adds the four floats at the start of each pool, into `out`.
 inline Request sumRequest(const SharedMemoryPtr& a, const SharedMemoryPtr& b,
                           const SharedMemoryPtr& out) {
   Request request;

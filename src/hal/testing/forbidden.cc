@@ -25,7 +25,7 @@
 namespace halyard::hal::testing {
 namespace {
 
-// A thread that runs what it is given.
+// A thread that runs the functions passed to call().
 class Elder {
  public:
   Elder() : thread_([this] { run(); }) { thread_.detach(); }

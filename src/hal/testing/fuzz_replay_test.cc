@@ -1,6 +1,6 @@
-// Replays what the fuzzers of this folder keep: their corpora, and inputs that once found a fault.
-// And runs random inputs, the same each time, for builds without a fuzzer; HALYARD_FUZZ_INPUTS in
-// the environment says how many, HALYARD_FUZZ_SEED where they start.
+// Replays the corpora of the fuzzers of this folder, and the inputs that have found a fault. For
+// builds without a fuzzer it also runs random inputs, the same in each run. In the environment,
+// HALYARD_FUZZ_INPUTS is the number of these inputs, and HALYARD_FUZZ_SEED is the first seed.
 #include <gtest/gtest.h>
 
 #include <cstdio>
@@ -21,7 +21,7 @@
 namespace halyard::hal::fuzz {
 namespace {
 
-// The number of files.
+// Runs all files of a fuzzer and returns their number.
 template <typename Run>
 size_t replay(const char* fuzzer, Run run) {
   namespace fs = std::filesystem;
@@ -53,7 +53,7 @@ TEST(FuzzReplay, RandomCalls) {
     std::vector<uint8_t> bytes(20 + random() % 1500);
     for (uint8_t& byte : bytes) byte = static_cast<uint8_t>(random());
     bytes[0] = 1;  // a session, not raw bytes
-    // Where the process ends, this is what it was at.
+    // If the process ends, the output shows the number of the input.
     if (first != 0 || count != 200) std::fprintf(stderr, "\rinput %lu ", i);
     runServerFuzzInput(bytes);
   }
@@ -73,7 +73,7 @@ TEST(FuzzReplay, MutatedManifests) {
       if (other.empty()) break;
       ++mutated;
       runManifestFuzzInput({reinterpret_cast<const uint8_t*>(other.data()), other.size()});
-      // On and on, from what it has become.
+      // The next mutation continues with the result of this one.
       if (seed % 4 != 0) text = other;
     }
   });

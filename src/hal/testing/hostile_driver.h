@@ -1,6 +1,6 @@
-// HostileDriver: a driver that answers what a test says, at the end of a connection that nothing of
-// Halyard's server stands at: what a client must bear.
-// Thread safety: made and destroyed by the test's thread; hooks run on the loop's.
+// HostileDriver: a driver whose answers a test controls, on a connection without Halyard's server.
+// It tests that a client can handle incorrect answers.
+// Thread safety: the thread of the test makes and destroys it. Hooks run on the thread of the loop.
 // Ownership: owns its loop, its socket and the connections, which end with it.
 #pragma once
 
@@ -35,7 +35,7 @@ class HostileDriver {
                                      wire::v1_3::IPreparedModel::ExecuteSynchronously13Results>;
   using ExecuteFenced = capnp::CallContext<wire::v1_3::IPreparedModel::ExecuteFencedParams,
                                            wire::v1_3::IPreparedModel::ExecuteFencedResults>;
-  // What it does when it is asked; a call without a hook is one that it does not implement.
+  // The behaviour of each call. A call without a hook counts as not implemented.
   struct Hooks {
     std::function<kj::Promise<void>(Configure)> configureBurst = {};
     std::function<kj::Promise<void>(Execute)> execute = {};
@@ -69,7 +69,7 @@ class HostileDriver {
   HostileDriver(const HostileDriver&) = delete;
   HostileDriver& operator=(const HostileDriver&) = delete;
 
-  // Of HAL 1.3, reached as a service.
+  // The manifest of a driver of HAL 1.3 that is a service.
   Manifest manifest() const {
     Manifest manifest;
     manifest.name = "test-hostile";
@@ -178,7 +178,7 @@ class HostileDriver {
   std::filesystem::path path_;
   UniqueFd listening_;
   std::thread acceptor_;
-  std::vector<kj::Own<WireConnection>> connections_;  // loop thread
+  std::vector<kj::Own<WireConnection>> connections_;  // used only on the loop thread
 };
 
 }  // namespace halyard::hal::testing

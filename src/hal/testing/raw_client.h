@@ -1,4 +1,4 @@
-// RawClient: a client of a service that writes what it likes, and reads only if it likes.
+// RawClient: a client of a service that writes any bytes and need not read answers.
 // Thread safety: one thread at a time. Ownership: owns its socket.
 #pragma once
 
@@ -28,13 +28,14 @@ class RawClient {
         ::connect(fd_.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0;
   }
 
-  // Over a connected socket, which must not block.
+  // `fd` is a connected socket, which must be non-blocking.
   explicit RawClient(UniqueFd fd) : fd_(std::move(fd)), connected_(fd_.valid()) {}
 
   bool connected() const { return connected_; }
   int fd() const { return fd_.get(); }
 
-  // A Bootstrap message with the next question, and a Finish for it if it is to be `finished`.
+  // A Bootstrap message with the number of the next question. If `finished`, a Finish message for
+  // it follows.
   std::string bootstrap(bool finished) {
     capnp::MallocMessageBuilder message;
     message.initRoot<capnp::rpc::Message>().initBootstrap().setQuestionId(question_);
@@ -47,8 +48,8 @@ class RawClient {
     ++question_;
     return bytes;
   }
-  // False when the peer has taken nothing for `patience`, or has closed. What is left of `bytes`
-  // then comes before those of the next call: the peer never sees half of a message.
+  // False when the peer has accepted no bytes for `patience`, or has closed. The next call first
+  // writes the rest of `bytes`. So the peer never gets an incomplete message.
   bool write(const std::string& bytes, std::chrono::milliseconds patience) {
     unsent_ += bytes;
     size_t done = 0;
@@ -66,8 +67,8 @@ class RawClient {
     unsent_.erase(0, done);
     return taken;
   }
-  // The same of a client that never stops reading: throws away what comes meanwhile, so that the
-  // peer never waits for it.
+  // Does the same for a client that always reads. It discards the answers, so that the peer never
+  // waits for it.
   bool exchange(const std::string& bytes, std::chrono::milliseconds patience) {
     const auto end = std::chrono::steady_clock::now() + patience;
     std::string next = bytes;
@@ -77,7 +78,7 @@ class RawClient {
     }
     return discard();
   }
-  // Throws away what has come; false when the peer has closed.
+  // Discards the received bytes. False when the peer has closed.
   bool discard() {
     char buffer[65536];
     for (;;) {
@@ -86,7 +87,7 @@ class RawClient {
       if (count < 0) return errno == EAGAIN;
     }
   }
-  // Whether anything comes, and the peer has not closed.
+  // Whether bytes arrive within `patience` and the peer has not closed.
   bool isAnswered(std::chrono::milliseconds patience) {
     pollfd poll{fd_.get(), POLLIN, 0};
     return ::poll(&poll, 1, static_cast<int>(patience.count())) == 1 && discard();

@@ -1,5 +1,6 @@
 // RingTest: a fixture with both ends of a ring in this process, and a request for it.
-// Thread safety: the test's thread only. Ownership: owns the ring and the request's memory.
+// Thread safety: the thread of the test only. Ownership: owns the ring and the memory of the
+// request.
 #pragma once
 
 #include <gmock/gmock.h>
@@ -40,7 +41,7 @@ class RingTest : public ::testing::Test {
     EXPECT_TRUE(result->status.ok()) << result->status.toString();
     EXPECT_THAT(floatsIn(*out_), ::testing::ElementsAre(11, 22, 33, 44));
   }
-  // The packet is answered with an error and nothing else, and the ring serves on.
+  // The answer to the packet is only an error, and the ring continues.
   void expectRefused(std::span<const Datum> packet, const std::string& text = "") {
     const auto result = pair_->exchange(packet);
     ASSERT_TRUE(result.has_value());

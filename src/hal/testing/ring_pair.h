@@ -1,5 +1,5 @@
-// RingPair: both ends of a ring in one process, without a connection; for tests and fuzzing.
-// Thread safety: the test's thread only. Ownership: owns the executor and both ends.
+// RingPair: both ends of a ring in one process, without a connection. For tests and fuzzing.
+// Thread safety: the thread of the test only. Ownership: owns the executor and both ends.
 #pragma once
 
 #include <fcntl.h>
@@ -54,7 +54,7 @@ inline RequestArgument fourFloats(uint32_t pool, uint32_t offset, uint32_t lengt
   return argument;
 }
 
-// a and b from pool 0, out to pool 1.
+// Inputs a and b from pool 0, the output to pool 1.
 inline Request ringRequest(SharedMemoryPtr in, SharedMemoryPtr out) {
   Request request;
   request.inputs = {fourFloats(0, 0, 16), fourFloats(0, 16, 16)};
@@ -63,7 +63,7 @@ inline Request ringRequest(SharedMemoryPtr in, SharedMemoryPtr out) {
   return request;
 }
 
-// Keeps those that execute until it is opened.
+// Blocks executions until the gate is opened.
 class GatedModel final : public PreparedModel {
  public:
   ExecutionResult executeSynchronously(const Request&, const ExecuteOptions& options) override {
@@ -97,7 +97,7 @@ class GatedModel final : public PreparedModel {
   ExecuteOptions options_;
 };
 
-// A client and a driver with a model out[4] = a[4] + b[4].
+// A client, and a driver with a model out[4] = a[4] + b[4].
 class RingPair {
  public:
   struct Options {
@@ -105,9 +105,9 @@ class RingPair {
     uint32_t resultCapacity = kDefaultQueueCapacity;
     bool extended = true;
     unsigned maxThreads = 4;
-    std::shared_ptr<PreparedModel> preparedModel;  // null: of a TestDevice
+    std::shared_ptr<PreparedModel> preparedModel;  // null: that of a TestDevice
     bool answersFetches = true;
-    bool offers = false;  // hands memories over before it is asked for them
+    bool offers = false;  // sends memories before the driver requests them
   };
   explicit RingPair(Options options) : options_(std::move(options)) {
     device_ = std::make_shared<TestDevice>();
@@ -153,8 +153,8 @@ class RingPair {
   RingPair(const RingPair&) = delete;
   RingPair& operator=(const RingPair&) = delete;
 
-  // Sends the packet and waits for the answer. nullopt when the ring has ended, or no answer has
-  // come for a long time.
+  // Sends the packet and waits for the answer. nullopt when the ring has ended, or when no answer
+  // arrives for a long time.
   std::optional<ExecutionResult> exchange(std::span<const Datum> packet) {
     if (!client_->send(packet)) return std::nullopt;
     return answer();
@@ -179,7 +179,7 @@ class RingPair {
     return packet;
   }
 
-  // The same, with the request to be kept under a number.
+  // The same, with a request that the driver keeps under a number.
   std::vector<Datum> recordPacketFor(uint32_t number, const Request& request) {
     std::vector<Datum> packet = packetFor(request);
     appendRecording(number, &packet);
@@ -199,13 +199,13 @@ class RingPair {
   const RingClient::Channels& channels() const { return channels_; }
   const std::vector<Datum>& lastAnswer() const { return answer_; }
   RingClient::Wait lastWait() const { return lastWait_; }
-  // The slots that the driver has asked for, and those that the client has given up.
+  // The slots that the driver has requested. freed() has those that the client has freed.
   std::vector<std::vector<int32_t>> fetches() {
     const std::lock_guard lock(mutex_);
     return fetches_;
   }
   const std::vector<int32_t>& freed() const { return freed_; }
-  // Answers the next fetch instead of the slots, once.
+  // Replaces the answer to the next fetch, once.
   void answerNextFetch(std::function<Result<std::vector<PoolDescription>>()> answer) {
     const std::lock_guard lock(mutex_);
     nextAnswer_ = std::move(answer);

@@ -1,5 +1,5 @@
-// ServerTest: a Server with a client that can send anything; for tests.
-// Thread safety: the test's thread only; what is marked so, the loop's.
+// ServerTest: a Server, and a client that can send any message.
+// Thread safety: the thread of the test only. Marked members are used only on the loop thread.
 // Ownership: owns the server, its device and the client's end of the connection.
 #pragma once
 
@@ -28,14 +28,14 @@ using ::testing::HasSubstr;
 using Device13 = wire::v1_3::IDevice;
 using Prepared13 = wire::v1_3::IPreparedModel;
 
-// What a call came to.
+// The result of a call.
 struct Outcome {
   wire::ErrorStatus status = wire::ErrorStatus::NONE;
   std::string message;
   unsigned shapes = 0;
 };
 
-// A Server with a TestDevice, and the client's end of a connection to it on the same loop.
+// Has a Server with a TestDevice, and the client's end of a connection to it on the same loop.
 class ServerTest : public ::testing::Test {
  protected:
   void SetUp() override { start(HalVersion::V1_3); }
@@ -93,8 +93,8 @@ class ServerTest : public ::testing::Test {
     return deviceClient_->castAs<Interface>();
   }
 
-  // Sends `model`, changed by `mutate` on the wire, to prepareModel_1_3. The status of the launch
-  // and that of the callback must agree when they are errors.
+  // Sends `model` to prepareModel_1_3, after `mutate` has changed it in the message. The status of
+  // the launch and that of the callback must agree if they are errors.
   using Mutation = std::function<void(wire::Model::Builder)>;
   using CallMutation = std::function<void(Device13::PrepareModel13Params::Builder)>;
   Outcome prepare(const Model& model, const Mutation& mutate = nullptr,
@@ -136,7 +136,8 @@ class ServerTest : public ::testing::Test {
       });
     });
   }
-  // Both entry points refuse the model, with a text that has `text`, and the server lives on.
+  // Both methods must refuse the model with an error text that contains `text`. The server must
+  // continue.
   void expectRefused(const Mutation& mutate, const std::string& text, Model model = addModel(4)) {
     SCOPED_TRACE(text);
     for (const Outcome& outcome : {supported(model, mutate), prepare(model, mutate)}) {
@@ -166,7 +167,7 @@ class ServerTest : public ::testing::Test {
   std::unique_ptr<Server> server_;
   Completion<bool> disconnected_;
   int clientFd_ = -1;
-  // Loop thread only.
+  // Used only on the loop thread.
   WireConnection* client_ = nullptr;
   wire::v1_0::IDevice::Client* deviceClient_ = nullptr;
   Prepared13::Client* preparedClient_ = nullptr;
@@ -179,7 +180,7 @@ inline SharedMemoryPtr memoryOf(const std::vector<float>& values) {
   return memory;
 }
 
-// A file that is not sealed, as an application may have one.
+// A file that is not sealed, like a file of an application.
 inline UniqueFd fileOf(const std::vector<float>& values) {
   UniqueFd fd(::memfd_create("test", MFD_CLOEXEC));
   const size_t size = values.size() * sizeof(float);
@@ -194,7 +195,7 @@ inline RequestArgument poolArgument(uint32_t pool, uint32_t offset, uint32_t len
   return argument;
 }
 
-// a and b from pool 0, out to pool 1, four floats each.
+// Inputs a and b from pool 0, the output to pool 1, with four floats each.
 inline Request poolRequest(SharedMemoryPtr in, SharedMemoryPtr out) {
   Request request;
   request.inputs = {poolArgument(0, 0, 16), poolArgument(0, 16, 16)};

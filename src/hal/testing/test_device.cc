@@ -14,7 +14,7 @@
 namespace halyard::hal::testing {
 namespace {
 
-// Where an argument is, with what keeps it there.
+// The bytes of an argument, and the mapping that keeps them valid.
 struct Bound {
   Mapping mapping;
   uint8_t* data = nullptr;
@@ -56,7 +56,7 @@ std::string savedText(const char* what, const Token& token) {
   return std::string(what) + static_cast<char>(token[0]);
 }
 
-// Writes the text as all that a file has.
+// Replaces the contents of a file by the text.
 void write(const UniqueFd& file, const std::string& text) {
   if (::ftruncate(file.get(), 0) != 0) return;
   (void)!::pwrite(file.get(), text.data(), text.size(), 0);
@@ -126,7 +126,7 @@ class TestPreparedModel final : public PreparedModel {
       return opFailed("cancelled");
     }
     if (x[0] == kHang) {
-      // A computation: no system call, nothing that could notice that nobody waits any more.
+      // A computation without system calls. It does not notice that the client has ended.
       for (volatile bool forever = true; forever;) {
       }
     }

@@ -1,5 +1,5 @@
-// TestDevice: the smallest device that computes something, with ways to misbehave; for tests.
-// Thread safety: as hal::Device. Ownership: shares the last prepared model with the test.
+// TestDevice: a minimal device that computes sums and can misbehave, for tests.
+// Thread safety: that of hal::Device. Ownership: shares the last prepared model with the test.
 #pragma once
 
 #include <atomic>
@@ -12,23 +12,23 @@
 
 namespace halyard::hal::testing {
 
-// First values of the first input that make an execution misbehave.
-inline constexpr float kHang = 777;            // computes for ever
+// An execution misbehaves if the first value of the first input is one of these.
+inline constexpr float kHang = 777;            // computes forever
 inline constexpr float kUntilCancelled = 888;  // computes until it is cancelled
 inline constexpr float kAbort = 666;           // aborts the process
 inline constexpr float kThrow = 555;           // throws an exception
 inline constexpr float kTooSmall = 444;        // OUTPUT_INSUFFICIENT_SIZE
 
-// An extension's attribute: a float, which is added to every sum of the prepared model, or of the
-// execution, that it is given to.
+// An attribute of an extension: a float. It is added to each sum of the prepared model or of the
+// execution that gets the attribute.
 inline constexpr const char* kTestExtension = "com.acme.things";
 inline constexpr uint16_t kBiasAttribute = 7;
 
-// Does ADD of float32 tensors of the same shape, without activation: the first operation of a model
-// is computed from its first two operands, model inputs or constants, to the first output. Takes
-// images as well: the pixels of the first row, 4 bytes each, are the tensor's elements. With
-// cache files in its info it saves "model" and "data", and the token's first byte, to them; what
-// comes back from files with such a text is addModel(4).
+// Computes ADD of float32 tensors of the same shape, without activation. It reads the first two
+// operands of the first operation, which are model inputs or constants. It writes the first output.
+// It also accepts images. Their elements are the pixels of the first row, with 4 bytes each.
+// If its info has cache files, prepareModel writes "model" or "data" and the first byte of the
+// token to each file. Loading such files gives addModel(4).
 class TestDevice final : public Device {
  public:
   explicit TestDevice(HalVersion version = HalVersion::V1_3);
@@ -41,26 +41,26 @@ class TestDevice final : public Device {
                                             const PrepareOptions& options) override;
 
   DeviceInfo& mutableInfo() { return info_; }
-  // Called at the start of every prepareModel; may throw. To be set before the first.
+  // Called at the start of each prepareModel; may throw. Set it before the first call.
   std::function<void()> onPrepare;
-  // Called as each prepared model ends. To be set before the first.
+  // Called at the end of each prepared model. Set it before the first preparation.
   std::function<void()> onRelease;
-  // Called in place of all that prepareModelFromCache does, with what it would give; may throw. To
-  // be set before the first.
+  // Replaces the checks of prepareModelFromCache. It gets the result for valid files and may throw.
+  // Set it before the first call.
   std::function<Result<CachedModel>(CachedModel)> onLoad;
-  // What prepareModel got last, but for the cache's files, which it lets go of.
+  // The arguments of the last prepareModel, without the files of the cache.
   std::shared_ptr<const Model> lastModel() const;
   PrepareOptions lastOptions() const;
-  // The numbers of cache files that came with it; nullopt: no cache.
+  // The numbers of cache files in these arguments; nullopt: no cache.
   struct GivenCache {
     size_t modelFiles;
     size_t dataFiles;
     Token token;
   };
   std::optional<GivenCache> lastCache() const;
-  // How many prepared models there are.
+  // The number of existing prepared models.
   size_t preparedModels() const { return static_cast<size_t>(alive_.use_count()) - 1; }
-  // How many executions run until they are cancelled.
+  // The number of executions that run until they are cancelled.
   int running() const { return *alive_; }
 
  private:
@@ -73,11 +73,11 @@ class TestDevice final : public Device {
       std::make_shared<std::atomic<int>>(0);  // each prepared model has a reference
 };
 
-// out[n] = a[n] + b[n]; n = 0 leaves the size open.
+// out[n] = a[n] + b[n]. With n = 0, the size is unknown.
 Model addModel(uint32_t n);
-// out[n] = a[n] + constant, the constant in the model's operandValues.
+// out[n] = a[n] + constant. The constant is in the operandValues of the model.
 Model addConstantModel(const std::vector<float>& constant);
-// A request with pointers to `a` (and `b`, unless null) and `out`, of `n` floats each.
+// A request with pointers to `a`, `b` (unless null) and `out`. Each has `n` floats.
 Request pointerRequest(const float* a, const float* b, float* out, uint32_t n);
 
 }  // namespace halyard::hal::testing

@@ -1,8 +1,13 @@
 // A driver for tests: the TestDevice in a process of its own. HALYARD_TEST_DRIVER in the
-// environment makes it fail to start: "silent" answers nothing, "exit" ends with status 3,
-// "garbage" sends bytes that are no message. "caching" gives it a cache file of each kind,
-// "caching=M,D" as many of each, "level8" that feature level. "dies" and "fails" are what it does
-// when it is to prepare a model, "slow" has it take a quarter of a second for that.
+// environment selects its behaviour:
+// - "silent": answers nothing
+// - "exit": ends with status 3
+// - "garbage": sends bytes that are not a message
+// - "caching": has one cache file of each kind
+// - "caching=M,D": has M model and D data cache files; "caching=M,D,P" also sets the cached
+//   preferences
+// - "level8": has feature level 8
+// - "dies", "fails", "slow": aborts, throws or waits 250 ms in prepareModel
 #include <unistd.h>
 
 #include <chrono>

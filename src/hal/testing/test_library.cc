@@ -1,5 +1,5 @@
-// A driver as a shared object: y = x + x in float32, built with nothing but the SDK. FAULT_* says
-// what is wrong with it.
+// A driver as a shared object: y = x + x in float32, built with the SDK only. Each FAULT_*
+// definition adds an error.
 #include <halyard/driver/driver.h>
 
 namespace {

@@ -14,7 +14,7 @@
 namespace halyard::hal::testing {
 namespace {
 
-// A byte of each page, the first and the last: enough to meet what is not there.
+// The distance of the touched bytes. It is smaller than a page, so each missing page is detected.
 constexpr size_t kStep = 1024;
 
 void require(bool holds, const char* what) {

@@ -1,17 +1,17 @@
-// TouchingDevice: a device that uses all that it is given, to its last byte; for tests of what the
-// server lets through.
-// Thread safety: as hal::Device. Ownership: none beyond its models.
+// TouchingDevice: a device that touches all memory that it gets, up to the last byte. It tests the
+// checks of the server.
+// Thread safety: that of hal::Device. Ownership: shares its models.
 #pragma once
 
 #include "halyard/driver/device.h"
 
 namespace halyard::hal::testing {
 
-// Prepares every model and "executes" it: reads the bytes of all constants and inputs, writes those
-// of all outputs. Ends the process when something that is validated before a device sees it does
-// not hold: a location out of range, memory without the right, a token, a cache file that is none.
-// Saves models as their bytes, and takes from a cache whatever are a model's bytes: nothing in a
-// file is trusted.
+// Prepares each model. An execution reads all constants and inputs and writes all outputs.
+// It ends the process when the server has missed an error. Examples are a range outside its memory,
+// memory without the needed access, a token, or an invalid cache file.
+// It saves the bytes of a model. Loading accepts any file with the bytes of a model, because the
+// contents of files are not trusted.
 class TouchingDevice final : public Device {
  public:
   TouchingDevice();

@@ -30,15 +30,13 @@ Result<FeatureLevel> validateModel(const Model& model);
 // most.
 Result<FeatureLevel> validateCheckedOperations(const Model& model, FeatureLevel level);
 
-// A model whose validity follows from the way it was made out of a valid model that needs `level`
-// at most: cut out of it, or with default inputs left out. The callers are few; each states its
-// reason.
+// Makes a ValidModel without validation. The model must be made from a valid model that needs at
+// most `level`: cut out of it, or with default inputs left out. Each caller states its reason.
 ValidModel validByConstruction(std::shared_ptr<const Model> model, FeatureLevel level);
 
-// Checks that the model has nothing newer than level `have`: no operation (the error names the
-// first one and the reason), no operand and no pool, even if no operation uses them. The model may
-// have no control flow of unknown sizes either (control_flow_sizes.h). The boundary of a driver
-// demands this.
+// Checks that no operation, operand or pool of the model is newer than level `have`, even if it is
+// unused. The error names the first such operation and the reason. The model may have no control
+// flow of unknown sizes either (control_flow_sizes.h). The boundary of a driver demands this.
 Status checkForLevel(const ValidModel& model, FeatureLevel have);
 // validated, then checkForLevel.
 Result<ValidModel> validatedForLevel(std::shared_ptr<const Model> model, FeatureLevel have);

@@ -1,4 +1,4 @@
-// Opening, locking and replacing sets of files.
+// Opens, locks and replaces sets of files.
 #include "runtime/cache/cache_files.h"
 
 #include <fcntl.h>
@@ -21,13 +21,14 @@ constexpr const char* kLockFile = ".halyard-lock";
 constexpr const char* kTimesAttribute = "user.halyard.times";
 constexpr const char* kUnpublished = ".new";
 constexpr mode_t kMode = S_IRUSR | S_IWUSR;
-// Nothing of what lies there is followed, waited for or passed on to other programs.
+// Does not follow symbolic links, does not block, and does not pass the descriptor to other
+// programs.
 constexpr int kSafely = O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC;
 
 std::string reasonText(int error) { return std::strerror(error); }  // NOLINT(concurrency-mt-unsafe)
 
-// OP_FAILED unless it is a regular file that nobody else can have put there or looks at by another
-// name.
+// OP_FAILED unless it is a regular file of the effective user with a single name in the file
+// system.
 Status checkOwn(int fd, const std::string& path) {
   struct stat st {};
   if (::fstat(fd, &st) != 0) return opFailed("{}: {}", path, reasonText(errno));
@@ -46,11 +47,11 @@ const UniqueFd* firstOf(const hal::CacheFiles& files) {
   return files.dataCache.empty() ? nullptr : files.dataCache.data();
 }
 
-// A place in the lock file for each token.
+// The position in the lock file for the token.
 off_t lockPlace(const hal::Token& token) {
   uint64_t number = 0;
   std::memcpy(&number, token.data(), sizeof(number));
-  return static_cast<off_t>(number >> 2);  // room for the length
+  return static_cast<off_t>(number >> 2);  // leaves room for the length of the range
 }
 
 }  // namespace
@@ -86,7 +87,7 @@ void setTimes(const hal::CacheFiles& files, const CacheTimes& times) {
 std::optional<CacheTimes> timesOf(const hal::CacheFiles& files) {
   const UniqueFd* const first = firstOf(files);
   if (first == nullptr) return std::nullopt;
-  std::array<char, 128> text{};  // ends in a NUL
+  std::array<char, 128> text{};  // stays NUL-terminated
   if (::fgetxattr(first->get(), kTimesAttribute, text.data(), text.size() - 1) <= 0) {
     return std::nullopt;
   }
@@ -118,7 +119,7 @@ Result<std::unique_ptr<CacheSet>> CacheSet::open(const std::string& folder, cons
   set->lockIsWritable_ = set->lockFd_.valid();
   if (!set->lockFd_.valid()) {
     const int error = errno;
-    // In a folder that is read only, for us at least, nobody replaces anything.
+    // This process cannot replace files in a read-only folder.
     if (error != EACCES && error != EROFS && error != EPERM) {
       return opFailed("{}/{}: {}", set->folder_, kLockFile, reasonText(error));
     }
@@ -170,7 +171,8 @@ Status CacheSet::lock(Access access) {
 
 void CacheSet::unlock() {
   if (!lockFd_.valid()) return;
-  // In so many words: a child that was forked meanwhile has the descriptor, too.
+  // Unlocks explicitly, because a child process that was forked meanwhile has a copy of the
+  // descriptor.
   struct flock range {};
   range.l_type = F_UNLCK;
   range.l_whence = SEEK_SET;
@@ -234,11 +236,12 @@ Result<std::shared_ptr<const hal::CacheFiles>> CacheSet::replace() {
   files->token = token_;
   for (size_t i = 0; i < names_.size(); ++i) {
     const std::string name = names_[i] + kUnpublished;
-    // Of a process that ended before it had finished: nobody else makes files of this name now.
+    // A process that ended early may have left this file. The lock excludes other writers of it
+    // now.
     (void)::unlinkat(folderFd_.get(), name.c_str(), 0);
     UniqueFd fd(
         ::openat(folderFd_.get(), name.c_str(), O_RDWR | O_CREAT | O_EXCL | kSafely, kMode));
-    // Whatever the process takes away from the modes of its files.
+    // fchmod() is needed because the umask of the process may have cleared permission bits.
     if (!fd.valid() || ::fchmod(fd.get(), kMode) != 0) {
       Status status = opFailed("{}/{}: {}", folder_, name, reasonText(errno));
       abandon();
@@ -252,7 +255,8 @@ Result<std::shared_ptr<const hal::CacheFiles>> CacheSet::replace() {
 Status CacheSet::publish() {
   if (!replacing_) return badState("no files are being replaced");
   const int at = folderFd_.get();
-  // Without its first file a set is none: that one goes first and comes last.
+  // A set without its first file is incomplete. So the first file is removed first and replaced
+  // last.
   Status status;
   if (::unlinkat(at, names_.front().c_str(), 0) != 0 && errno != ENOENT) {
     status = opFailed("{}/{}: {}", folder_, names_.front(), reasonText(errno));

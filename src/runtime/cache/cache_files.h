@@ -1,13 +1,15 @@
-// The files that a compilation is cached in, in a folder of the application's.
-// Thread safety: one object for one thread at a time; threads and processes that use the same files
-// have objects of their own.
-// Ownership: owns its descriptors; the files are the application's, and stay.
+// CacheSet: the files of one cached compilation, in a folder of the application.
+// Thread safety: one thread at a time. Threads and processes that use the same files have objects
+// of their own.
+// Ownership: owns its descriptors. The files belong to the application and are not deleted.
 //
-// All files of a compilation are a set, of which a name says the token, the kind and the number.
-// Sets are replaced as a whole: what a driver writes has other names until it is prepared, and then
-// takes the place of the old files. A lock for each set keeps two from replacing it at once, and
-// readers from seeing half of each; whoever ends in between leaves a set that lacks its first file,
-// which is none. Locks are never waited for without end. docs/caching.md has the details.
+// All files of a compilation form a set. The name of a file consists of the token, the kind and the
+// index. A set is replaced as a whole. A driver writes to files with other names. After the
+// preparation these files replace the old ones.
+// Each set has a lock. Only one writer at a time replaces the set, and a reader never sees a mixed
+// set. A process that ends during a replacement leaves a set without its first file. Such a set is
+// incomplete and is ignored. All waits for locks have a time limit. docs/caching.md has the
+// details.
 #pragma once
 
 #include <chrono>
@@ -21,37 +23,40 @@
 
 namespace halyard::runtime {
 
-// What is known of an earlier preparation from these files: kept with the files themselves, as an
-// extended attribute. Unknown where there are none, and when the files have another size than they
-// had then: what a driver has added since may be worth more than the time to load it.
+// The durations of earlier preparations with these files, in nanoseconds. An extended attribute of
+// the first file holds them.
+// They are unknown when there is no attribute or when the size of the files has changed since. A
+// driver may then have added data that makes loading faster.
 struct CacheTimes {
-  double coldNs = 0;    // the preparation that wrote them
-  double warmNs = 0;    // the last one from them; 0: none yet
-  uint32_t slower = 0;  // how many in a row have taken longer than the cold one
+  double coldNs = 0;  // of the preparation that wrote the files
+  double warmNs = 0;  // of the last preparation from the files; 0: none yet
+  // Number of consecutive preparations from the files that were slower than the cold one.
+  uint32_t slower = 0;
 };
 
-// The most that is waited for another process, or another thread, that replaces the files.
+// The longest wait for another process or thread that replaces the files.
 inline constexpr std::chrono::milliseconds kMostCacheWait{1000};
 
-// Files that are all there, open for reading and writing.
+// A complete set of files, open for reading and writing.
 struct OpenedCache {
   std::shared_ptr<const hal::CacheFiles> files;
-  uint64_t bytes = 0;  // in all
+  uint64_t bytes = 0;  // total size
   std::optional<CacheTimes> times;
 };
 
-// NNAPI's name of a file within its folder. `kind`: '1' for a model cache, '2' for a data cache.
+// The name that NNAPI gives a file in its folder. `kind`: '1' for a model cache, '2' for a data
+// cache.
 std::string cacheFileName(const hal::Token& token, char kind, uint32_t index);
 
-// Bytes in all the files; 0 for what cannot be asked.
+// The total size of the files in bytes. A file whose size is not available counts as 0.
 uint64_t sizeOf(const hal::CacheFiles& files);
 void setTimes(const hal::CacheFiles& files, const CacheTimes& times);
 std::optional<CacheTimes> timesOf(const hal::CacheFiles& files);
 
 class CacheSet {
  public:
-  // `folder` as in ANeuralNetworksCompilation_setCaching; empty: the current folder. OP_FAILED when
-  // there is none. `until`: no wait is longer.
+  // `folder` is as in ANeuralNetworksCompilation_setCaching; empty: the current folder. OP_FAILED
+  // when the folder cannot be opened. A wait ends at `until` at the latest.
   static Result<std::unique_ptr<CacheSet>> open(const std::string& folder, const hal::Token& token,
                                                 uint32_t modelFiles, uint32_t dataFiles,
                                                 std::optional<hal::TimePoint> until = std::nullopt);
@@ -59,21 +64,24 @@ class CacheSet {
   CacheSet(const CacheSet&) = delete;
   CacheSet& operator=(const CacheSet&) = delete;
 
-  // The files as they are. nullopt when one is missing. OP_FAILED when one cannot be opened, is not
-  // a regular file of the own user, or is replaced by somebody else for too long.
+  // Opens the current files. nullopt when a file is missing. OP_FAILED when a file cannot be opened
+  // or is not a regular file of the effective user. OP_FAILED also when another thread or process
+  // replaces the set for too long.
   Result<std::optional<OpenedCache>> openFiles();
 
-  // Begins to replace the set: until publish() or the end of this object nobody else does. The
-  // result has new, empty files, which nobody else opens. OP_FAILED when they cannot be made or
-  // somebody else replaces the set for too long. The set may have changed since openFiles().
+  // Begins to replace the set. No other thread or process can do so until publish(), abandon() or
+  // the destructor.
+  // The result has new, empty files that no other caller opens. OP_FAILED when they cannot be made,
+  // or when another thread or process replaces the set for too long. The set may have changed since
+  // openFiles().
   Result<std::shared_ptr<const hal::CacheFiles>> replace();
-  // Whether the set is not the one any more that openFiles() has opened, or found incomplete. Only
-  // after replace().
+  // Whether the set now is another one than openFiles() opened or found incomplete. False for a set
+  // whose first file is missing. Call it only after replace().
   bool hasChanged() const;
-  // The new files take the place of the old ones. Whoever writes to them later, through the same
-  // descriptors, writes to the set.
+  // Replaces the old files by the new ones. A later write through the descriptors of the new files
+  // changes the set.
   Status publish();
-  // Gives up what replace() has begun.
+  // Ends the replacement that replace() has begun, and keeps the old set.
   void abandon();
 
  private:
@@ -83,12 +91,12 @@ class CacheSet {
   Status lock(Access access);
   void unlock();
   Result<std::optional<OpenedCache>> openLocked();
-  // What tells a set from the one that takes its place.
+  // The inode of the first file. It identifies a version of the set.
   std::optional<uint64_t> firstInode() const;
 
   std::string folder_;  // for messages
   UniqueFd folderFd_;
-  UniqueFd lockFd_;  // invalid in a folder where none can be made
+  UniqueFd lockFd_;  // invalid in a folder without a lock file that this process can make or open
   bool lockIsWritable_ = false;
   hal::Token token_ = {};
   uint32_t modelFiles_ = 0;

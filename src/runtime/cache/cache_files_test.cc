@@ -102,10 +102,10 @@ TEST_F(CacheFilesTest, ASetIsThereWhenItIsPublished) {
   ASSERT_TRUE(opened.has_value());
   EXPECT_EQ(opened->bytes, 6u);
   EXPECT_EQ(textOf(opened->files->modelCache[1]), "second");
-  // A driver that writes when everything is over.
+  // A driver may write to the files after publish().
   writeTo((*files)->dataCache[0], "later");
   EXPECT_EQ(textOf(filesOf(*open(2, 1))->files->dataCache[0]), "later");
-  EXPECT_FALSE(filesOf(*open(2, 2)).has_value());  // not that many
+  EXPECT_FALSE(filesOf(*open(2, 2)).has_value());  // the set has fewer data files
 }
 
 TEST_F(CacheFilesTest, WhatIsGivenUpLeavesTheOldSet) {
@@ -136,7 +136,7 @@ TEST_F(CacheFilesTest, ItIsSeenThatSomebodyElseWasFaster) {
   save("1", "1");
   ASSERT_TRUE(slow->replace().ok());
   EXPECT_TRUE(slow->hasChanged());
-  const auto now = filesOf(*slow);  // while it replaces them
+  const auto now = filesOf(*slow);  // while `slow` replaces them
   ASSERT_TRUE(now.has_value());
   EXPECT_EQ(textOf(now->files->modelCache[0]), "1");
   slow->abandon();
@@ -159,7 +159,7 @@ TEST_F(CacheFilesTest, NobodyWaitsForLong) {
   EXPECT_THAT(open(1, 1, soon())->openFiles().status().message(),
               HasSubstr("somebody else has been replacing the files in " + folder_));
   EXPECT_THAT(open(1, 1, soon())->replace().status().message(), HasSubstr("somebody else"));
-  // Other tokens are other files.
+  // Another token has other files.
   const auto other = CacheSet::open(folder_, hal::Token{1}, 1, 1);
   ASSERT_TRUE(other.ok());
   EXPECT_TRUE((*other)->replace().ok());
@@ -186,7 +186,7 @@ TEST_F(CacheFilesTest, AStoppedProcessDelaysOthersOnly) {
   ::waitpid(child, nullptr, 0);
   ::close(fds[0]);
   ::close(fds[1]);
-  // What it has begun is in nobody's way.
+  // The unfinished replacement does not block other writers.
   EXPECT_FALSE(filesOf(*open()).has_value());
   save("a", "b");
   EXPECT_EQ(textOf(filesOf(*open())->files->modelCache[0]), "a");
@@ -223,7 +223,8 @@ TEST_F(CacheFilesTest, WhatIsNoFileOfTheUsersIsLeftAlone) {
       Status status = set.status();
       if (set.ok()) status = (*set)->openFiles().status();
       EXPECT_EQ(status.code(), ResultCode::OP_FAILED) << path << each.text;
-      // The lock is opened in another way: what comes of a link or a folder is for the kernel.
+      // The lock file is opened in another way. The kernel decides which error a link or a folder
+      // causes.
       if (path.find(kLock) == std::string::npos) {
         EXPECT_THAT(status.message(), HasSubstr(each.text));
       }
@@ -245,7 +246,7 @@ TEST_F(CacheFilesTest, FilesOfOthersAreLeftAlone) {
   EXPECT_THAT(open()->openFiles().status().message(), HasSubstr("belongs to user 1, expected 0"));
 }
 
-// As another user than root, for whom no folder is read only.
+// Acts as another user than root. For root no folder is read-only.
 class EffectiveUser {
  public:
   explicit EffectiveUser(uid_t user) { EXPECT_EQ(::seteuid(user), 0); }
@@ -301,23 +302,24 @@ TEST_F(CacheFilesTest, TimesAreKeptWithTheFiles) {
         0);
     EXPECT_FALSE(filesOf(*open())->times.has_value()) << garbage;
   }
-  // What a driver has added since is not what was measured.
+  // The times are not valid for files to which a driver has added data.
   setTimes(*filesOf(*open())->files, {2e9, 3e6, 2});
   EXPECT_TRUE(filesOf(*open())->times.has_value());
   std::ofstream(dataPath(), std::ios::app) << "x";
   EXPECT_FALSE(filesOf(*open())->times.has_value());
-  save("model", "data");  // new files: nothing is known of them
+  save("model", "data");  // new files have no times
   EXPECT_FALSE(filesOf(*open())->times.has_value());
 }
 
-// Writes and reads sets until it is killed, or for some rounds; 1 when a set was mixed.
+// Writes and reads sets until the process is killed, or for `rounds` rounds. Returns 1 when a set
+// was mixed.
 int raceInChild(const std::string& folder, const hal::Token& token, unsigned seed, int rounds) {
   std::mt19937 random(seed);
   for (int round = 0; round < rounds; ++round) {
     auto set = CacheSet::open(folder, token, 2, 2);
     if (!set.ok()) return 2;
     const auto opened = (*set)->openFiles();
-    if (!opened.ok()) continue;  // others were busy for too long
+    if (!opened.ok()) continue;  // other processes held the lock for too long
     if (*opened) {
       uint32_t first = 0;
       bool isFirst = true;
@@ -373,7 +375,7 @@ TEST_F(CacheFilesTest, ProcessesThatRaceAndDieNeverMixSets) {
     ASSERT_EQ(::waitpid(child, &status, 0), child);
     EXPECT_TRUE(WIFSIGNALED(status)) << "ended by itself with " << WEXITSTATUS(status);
   }
-  // Nobody is left who could hold a lock, and whoever comes next gets on.
+  // No process is left that could hold a lock, so the next one can continue.
   EXPECT_EQ(raceInChild(folder_, token_, 0, 20), 0);
   const auto last = open(2, 2);
   ASSERT_TRUE(last->replace().ok());

@@ -1,5 +1,5 @@
-// The digest is taken over fields in a fixed order; lists and texts after NNAPI's own part come
-// with their lengths, so that no two different inputs give the same bytes.
+// Computes a digest over fields in a fixed order. The first part is that of NNAPI. After it, each
+// list and text comes with its length, so that different inputs give different bytes.
 #include "runtime/cache/cache_key.h"
 
 #if defined(__x86_64__) || defined(__i386__)
@@ -26,9 +26,9 @@
 namespace halyard::runtime {
 namespace {
 
-// Of a file, what is read at once: it is digested from the processor's cache.
+// The number of bytes of a file that are read at once. They fit in the cache of the processor.
 constexpr size_t kPiece = size_t{256} << 10;
-// Less than this for each is not worth another thread; nor are more than these.
+// The bytes of work that justify another thread, and the largest number of threads.
 constexpr uint64_t kBytesForThread = uint64_t{1} << 20;
 constexpr size_t kMostThreads = 4;
 
@@ -46,7 +46,7 @@ class KeyWriter {
   }
 
  private:
-  // Most pieces are smaller than what a call of the digest costs.
+  // Gathers small pieces, because a call of the digest takes longer than a copy.
   void bytes(const void* data, size_t size) {
     if (size > gathered_.size() - used_) flush();
     if (size > gathered_.size()) {
@@ -73,11 +73,11 @@ class KeyWriter {
     bytes(values.data(), values.size() * sizeof(typename Container::value_type));
   }
 
-  // What NNAPI's runtime digests, in its order.
+  // The data that NNAPI's runtime digests, in its order.
   void nnapiPart() {
     bytes(parts_.application.data(), parts_.application.size());
     for (const uint32_t operation : parts_.operations) {
-      number(parts_.subgraph + 1);  // the main one is 0
+      number(parts_.subgraph + 1);  // the main subgraph is 0
       number(static_cast<int32_t>(operation));
     }
     bytes(parts_.device->name);
@@ -92,7 +92,8 @@ class KeyWriter {
     }
   }
 
-  // What that leaves open: where each of its texts ends, and what else decides.
+  // The data that NNAPI's part does not cover: the end of each text, and other parameters of the
+  // preparation.
   void ownPart() {
     text(kCacheKeyFormat);
     text(HALYARD_VERSION);
@@ -131,14 +132,14 @@ class KeyWriter {
     return result;
   }
 
-  // Empty for what is no extension's.
+  // The name of the extension that `code` belongs to. Empty for a code of NNAPI itself.
   static std::string_view nameOf(const std::vector<ExtensionNameAndPrefix>& names, uint32_t code) {
     const auto prefix = static_cast<uint16_t>(code >> 16);
     const auto it = std::ranges::find(names, prefix, &ExtensionNameAndPrefix::prefix);
     return it == names.end() ? std::string_view() : it->name;
   }
 
-  // The prefix of an extension differs from one process to the next; its name does not.
+  // The prefix of an extension differs between processes; its name does not.
   void typeCode(const Model& model, uint32_t code) {
     if (code >> 16 == 0) return number(code);
     number(code & 0xFFFF);
@@ -182,7 +183,7 @@ class KeyWriter {
       numbers(*data);
     }
     const bool isReference = operand.lifetime == Lifetime::CONSTANT_REFERENCE;
-    // Where a constant is kept makes no difference, what it is does.
+    // The digest depends on the value of a constant, not on its place.
     number(isReference ? Lifetime::CONSTANT_COPY : operand.lifetime);
     const DataLocation& at = operand.location;
     if (operand.lifetime == Lifetime::SUBGRAPH) number(at.offset);
@@ -207,7 +208,8 @@ class KeyWriter {
   size_t used_ = 0;
 };
 
-// Memory that can become shorter is not touched through a mapping: that could end the process.
+// Does not map memory that another process can shrink. An access to a mapping beyond the end of the
+// file ends the process.
 Result<Digest> digestOf(const SharedMemoryPtr& pool, const DataLocation& at) {
   HALYARD_ASSIGN_OR_RETURN(hal::ReceivedPool received, hal::ReceivedPool::inspect(pool));
   if (received.opaque() || !received.readable()) {
@@ -229,7 +231,7 @@ Result<Digest> digestOf(const SharedMemoryPtr& pool, const DataLocation& at) {
   return digester.finish();
 }
 
-// The pool's bytes, if they may be read through a mapping.
+// The bytes of the pool. Empty if reading through a mapping is not possible or not safe.
 std::span<const uint8_t> mappedBytes(const SharedMemoryPtr& pool) {
   const auto received = hal::ReceivedPool::inspect(pool);
   if (!received.ok() || received->opaque() || !received->readable() || !received->mappable()) {
@@ -286,7 +288,7 @@ void ConstantDigests::learnFromFiles(std::span<const Place> places) {
   const auto work = [&] {
     for (size_t i = next++; i < places.size(); i = next++) {
       const auto& [pool, offset, length] = places[i];
-      // An error comes again, and to the caller, when the constant is asked for.
+      // of() reports the error again when the caller asks for this constant.
       (void)of(pool, {0, offset, length});
     }
   };
@@ -297,7 +299,7 @@ void ConstantDigests::learnFromFiles(std::span<const Place> places) {
     const SignalsBlocked blocked;
     while (others.size() + 1 < threads) others.emplace_back(work);
   } catch (const std::system_error&) {
-    // Those that there are will do.
+    // The work continues with the threads that exist.
   }
   work();
 }
@@ -318,7 +320,7 @@ Result<Digest> ConstantDigests::of(const SharedMemoryPtr& pool, const DataLocati
 const std::string& processorText() {
   return madeOnce([] {
 #if defined(__x86_64__) || defined(__i386__)
-    // Only what is the same on all cores: neither numbers of cores nor their models.
+    // Only features that are the same on all cores. Numbers and models of cores are left out.
     std::array<unsigned, 4> first{};
     std::array<unsigned, 4> seventh{};
     (void)__get_cpuid(1, &first[0], &first[1], &first[2], &first[3]);

@@ -1,7 +1,7 @@
-// What a compilation is known by in a cache: a digest of everything that what a driver prepares
-// can depend on. docs/caching.md lists it.
-// Thread safety: ConstantDigests may be used from any thread; the rest are pure functions.
-// Ownership: ConstantDigests shares the pools that it has read; nothing else is kept.
+// The key of a compilation in a cache: a digest of all data on which a prepared model can depend.
+// docs/caching.md lists these data.
+// Thread safety: ConstantDigests may be used from any thread. The functions are pure.
+// Ownership: ConstantDigests shares the pools that it has read.
 #pragma once
 
 #include <cstdint>
@@ -17,14 +17,15 @@
 
 namespace halyard::runtime {
 
-// The digests of constants in pools of memory, each computed once: for all compilations of a model.
+// The digests of constants in memory pools. Each digest is computed once, for all compilations of a
+// model.
 class ConstantDigests {
  public:
-  // Learns the digests of all of a model's large constants at once, which is quicker than one by
-  // one. What cannot be read is left for of() to say.
+  // Computes the digests of all large constants of a model together, which is faster than one by
+  // one. of() reports the errors for constants that cannot be read.
   void learn(const Model& model);
-  // Of `at.length` bytes at `at.offset` of the pool, which must lie in it. An error when the pool
-  // cannot be read, as with memory that only a device knows.
+  // The digest of `at.length` bytes at `at.offset` of the pool. The range must lie in the pool. An
+  // error when the pool cannot be read, such as memory that only a device knows.
   Result<Digest> of(const SharedMemoryPtr& pool, const DataLocation& at);
 
  private:
@@ -32,21 +33,22 @@ class ConstantDigests {
   bool knows(const Place& place);
   void learnFromFiles(std::span<const Place> places);
 
-  std::mutex learning_;  // who comes while somebody learns waits for that
+  std::mutex learning_;  // held by learn(), so that a second call waits for the first one
   std::mutex mutex_;
   std::map<Place, Digest> digests_;
 };
 
-// Changes with what the runtime hands to drivers, and with the order of what is digested.
+// Changes when the runtime passes other data to drivers, or when the order of the digested data
+// changes.
 inline constexpr std::string_view kCacheKeyFormat = "halyard compilation 2";
 
 struct CacheKeyParts {
-  hal::Token application = {};  // the application's own token
-  // Which operations of which subgraph (kMainSubgraph or an index) the part has; without
-  // operations, it is the whole model.
+  hal::Token application = {};  // the token of the application
+  // The part consists of these operations of this subgraph. `subgraph` is kMainSubgraph or an
+  // index. Without operations, the part is the whole model.
   uint32_t subgraph = 0;
   std::span<const uint32_t> operations;
-  const Model* model = nullptr;  // of the part
+  const Model* model = nullptr;  // model of the part
   const hal::DeviceInfo* device = nullptr;
   hal::ExecutionPreference preference = hal::ExecutionPreference::FAST_SINGLE_ANSWER;
   hal::Priority priority = hal::Priority::MEDIUM;
@@ -54,11 +56,10 @@ struct CacheKeyParts {
   std::string_view processor;  // processorText()
 };
 
-// The token that the driver gets, and the files are named after. An error when a constant cannot
-// be read.
+// The token for the driver and for the names of the files. An error when a constant cannot be read.
 Result<hal::Token> cacheKey(const CacheKeyParts& parts, ConstantDigests& constants);
 
-// What this machine's processor can do, as text without meaning.
+// Identifies the features of the processor of this machine. The format of the text has no meaning.
 const std::string& processorText();
 
 }  // namespace halyard::runtime

@@ -30,7 +30,7 @@ SharedMemoryPtr poolOf(const std::vector<float>& values) {
   return *pool;
 }
 
-// Everything that a key is made of; a test changes one thing.
+// All inputs of a key. A test changes one of them.
 struct Ingredients {
   Ingredients() {
     const uint32_t in = model.input({2, 3});
@@ -93,8 +93,8 @@ TEST(CacheKey, IsStable) {
   ConstantDigests constants;
   const hal::Token first = keyAfter([](Ingredients&) {});
   for (int i = 0; i < 10; ++i) {
-    EXPECT_EQ(keyAfter([](Ingredients&) {}), first);  // of equal models in other memory
-    EXPECT_EQ(*ingredients.key(constants), first);    // of the same one
+    EXPECT_EQ(keyAfter([](Ingredients&) {}), first);  // equal models in other memory
+    EXPECT_EQ(*ingredients.key(constants), first);    // the same model
   }
 }
 
@@ -104,7 +104,7 @@ TEST(CacheKey, AnyIngredientChangesIt) {
       {"application's token", [](Ingredients& i) { i.application[31] = 1; }},
       {"device name", [](Ingredients& i) { i.device.name = "acme-np"; }},
       {"driver version", [](Ingredients& i) { i.device.versionString = "1.1"; }},
-      // Digested without a separator, as NNAPI does it, these would be the same text.
+      // NNAPI digests these texts without a separator, so it gets the same bytes for both.
       {"border of name and version",
        [](Ingredients& i) {
          i.device.name = "acme-npu1";
@@ -200,13 +200,13 @@ TEST(CacheKey, AnyIngredientChangesIt) {
 
 TEST(CacheKey, WhereThingsAreKeptChangesNothing) {
   const hal::Token key = keyAfter([](Ingredients&) {});
-  // The constant from the pool, at another place of another pool.
+  // The constant lies at another offset of another pool.
   EXPECT_EQ(keyAfter([](Ingredients& i) {
               i.model.model().pools[0] = poolOf({0, 0, 5, 6, 7});
               i.operand(4).location.offset = 8;
             }),
             key);
-  // And within the model.
+  // The constant lies in the model.
   EXPECT_EQ(keyAfter([](Ingredients& i) {
               const float values[] = {5, 6, 7};
               i.operand(4).location = appendConstant(i.model.model(), values, sizeof(values));
@@ -239,7 +239,7 @@ TEST(CacheKey, AttributesAreSorted) {
 }
 
 TEST(CacheKey, MemoryOfAFileIsReadWithoutMappingIt) {
-  // A memfd that anybody can shorten.
+  // A memfd that any process can shrink.
   const float values[] = {4, 5, 6, 7};
   const UniqueFd fd(::memfd_create("file", MFD_CLOEXEC));
   ASSERT_EQ(::write(fd.get(), values, sizeof(values)), static_cast<ssize_t>(sizeof(values)));
@@ -263,7 +263,7 @@ TEST(CacheKey, AConstantIsReadOnce) {
   ConstantDigests constants;
   const hal::Token before = *ingredients.key(constants);
   const auto mapping = ingredients.model.model().pools[0]->map();
-  mapping->data()[4] ^= 1;  // which no application may do
+  mapping->data()[4] ^= 1;  // an application must not do this
   EXPECT_EQ(*ingredients.key(constants), before);
   EXPECT_NE(*ingredients.key(), before);
 }

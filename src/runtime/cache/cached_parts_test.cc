@@ -1,4 +1,4 @@
-// Models that are prepared in parts: each part has files of its own.
+// Tests of models that are prepared in parts. Each part has files of its own.
 #include <fcntl.h>
 
 #include "cpu/model_for_test.h"
@@ -44,7 +44,7 @@ class CachedPartsTest : public CachingDeviceTest {
   }
 };
 
-// a + a, TANH, + a, TANH, + a: the device takes no TANH.
+// a + a, TANH, + a, TANH, + a. The device does not support TANH.
 std::shared_ptr<const Model> chain() {
   cpu::testing::TestModel model;
   const uint32_t a = model.input({2});
@@ -66,7 +66,7 @@ TEST_F(CachedPartsTest, EachPartHasItsOwnKey) {
   EXPECT_THAT(statesOf(model), ElementsAre(State::MISS, State::MISS, State::MISS));
   EXPECT_THAT(files(), SizeIs(6));
   EXPECT_THAT(statesOf(model), ElementsAre(State::HIT, State::HIT, State::HIT));
-  // Divided otherwise.
+  // A device that supports all operations gets the whole model.
   script_->unsupported.clear();
   EXPECT_THAT(statesOf(model), ElementsAre(State::MISS));
   EXPECT_THAT(statesOf(model), ElementsAre(State::HIT));
@@ -80,7 +80,7 @@ TEST_F(CachedPartsTest, PartsOfControlFlowHaveTheirOwnKeysToo) {
   cpu::testing::TestModel model;
   const uint32_t condition = model.input({1}, OperandType::TENSOR_BOOL8);
   const uint32_t x = model.input({2});
-  // The same twice.
+  // Both branches are the same subgraph.
   const uint32_t first = model.reference(branch);
   const uint32_t second = model.reference(branch);
   model.operation(IF, {condition, first, second, x}, {model.output({2})});

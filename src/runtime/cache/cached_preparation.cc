@@ -1,4 +1,4 @@
-// Hit, miss, or no cache.
+// Prepares models with a cache hit, with a cache miss, or without a cache.
 #include "runtime/cache/cached_preparation.h"
 
 #include <utility>
@@ -22,7 +22,7 @@ std::string_view preferenceText(hal::ExecutionPreference preference) {
   return "this preference";
 }
 
-// Adds the time of its life.
+// Adds the duration of its lifetime to a sum, in nanoseconds.
 class Stage {
  public:
   explicit Stage(double* sum) : sum_(sum), begin_(hal::Clock::now()) {}
@@ -37,7 +37,7 @@ class Stage {
   const hal::TimePoint begin_;
 };
 
-// A driver may answer OK and give nothing.
+// A driver may return OK without a prepared model.
 Result<PreparedPtr> notNull(Result<PreparedPtr> prepared) {
   if (prepared.ok() && *prepared == nullptr) {
     return opFailed("it answered without a prepared model");
@@ -83,7 +83,7 @@ Status checkOperands(const Model& expected, const std::vector<uint32_t>& expecte
   return okStatus();
 }
 
-// What the driver gives back must at least look like the model.
+// Inputs and outputs of the driver's model must agree with those of the model.
 Status checkInterface(const Model& model, const hal::CachedModel& cached) {
   if (cached.prepared == nullptr) return opFailed("it answered without a prepared model");
   if (cached.interface == nullptr) return okStatus();
@@ -122,7 +122,7 @@ class Attempt {
     return replace(**set, key);
   }
 
-  // There is one set of files, which is the application's: it is loaded from, then saved to.
+  // The application provides one set of files. The model is loaded from it, or saved to it.
   Result<PreparedPtr> withDescriptors(const CachingRequest::Descriptors& descriptors,
                                       const hal::Token& key) {
     auto files = std::make_shared<hal::CacheFiles>();
@@ -145,7 +145,7 @@ class Attempt {
     return compileInto(files);
   }
 
-  // NNAPI has the driver know the token all the same.
+  // As in NNAPI, the driver gets the token even without files.
   Result<PreparedPtr> withoutFiles(const hal::Token& key, std::string reason) {
     record_.state = CacheRecord::State::OFF;
     record_.reason = std::move(reason);
@@ -167,7 +167,7 @@ class Attempt {
     return compile(device_, model_, options_, nullptr, &record_);
   }
 
-  // Null, with the reason in the record, when the files do not have it.
+  // Null, with the reason in the record, when the driver cannot load the model from the files.
   PreparedPtr load(const OpenedCache& opened) {
     hal::PrepareOptions options = options_;
     options.cache = opened.files;
@@ -180,7 +180,8 @@ class Attempt {
       if (status.ok()) prepared = std::move(cached->prepared);
     }
     if (prepared == nullptr) {
-      // It is started again for compiling. What hinders that, compiling itself will say.
+      // Waits for the restart of the driver, which must compile the model. An error here is not
+      // reported, because the compilation reports it again.
       if (status.code() == ResultCode::DEAD_OBJECT) (void)device_.hal().wait();
       record_.reason = fmt::format("the driver does not take the files: {}", status.toString());
       return nullptr;
@@ -192,12 +193,14 @@ class Attempt {
     return prepared;
   }
 
-  // Written only where it tells something new: the first time, and when a start was no gain.
+  // Writes the times only in two cases: for the first load, and when the number of slow loads
+  // changes.
   void learn(const OpenedCache& opened) const {
     if (!opened.times) return;
     CacheTimes times = *opened.times;
     const bool wasKnown = times.warmNs > 0;
-    // Opening is quick but for the wait while somebody else compiles the same.
+    // openNs is left out. Opening is fast, except for a wait for another process that compiles the
+    // same model.
     times.warmNs = record_.keyNs + record_.loadNs;
     times.slower = isSlower(times.warmNs, times.coldNs) ? times.slower + 1 : 0;
     if (!wasKnown || times.slower != opened.times->slower) setTimes(*opened.files, times);
@@ -210,7 +213,7 @@ class Attempt {
       files = set.replace();
     }
     if (!files.ok()) return withoutFiles(key, files.status().message());
-    // Somebody else may have saved it while this waited.
+    // Another thread or process may have saved the model during the wait.
     if (set.hasChanged()) {
       const Result<std::optional<OpenedCache>> now = set.openFiles();
       if (now.ok() && *now) {
@@ -232,7 +235,7 @@ class Attempt {
                              compile(device_, model_, options_, files, &record_));
     record_.state = CacheRecord::State::MISS;
     record_.bytesWritten = sizeOf(*files);
-    // A driver that has written nothing yet has perhaps not compiled yet either.
+    // A driver that has not written to the files yet may not have compiled yet.
     if (record_.bytesWritten != 0) setTimes(*files, {record_.compileNs, 0, 0});
     return prepared;
   }

@@ -1,6 +1,6 @@
-// Preparing a part of a model on a device, by way of the application's cache where there is one.
-// Thread safety: CachedPreparation is immutable; its parts may be prepared on several threads.
-// Ownership: shares digests and descriptors; devices are borrowed for a call.
+// Prepares a part of a model on a device, with the cache of the application if it has one.
+// Thread safety: CachedPreparation is immutable. Several threads may prepare parts.
+// Ownership: shares digests and descriptors, and borrows devices for a call.
 #pragma once
 
 #include <chrono>
@@ -18,7 +18,7 @@
 
 namespace halyard::runtime {
 
-// What the application has said of its cache: a folder, or descriptors for one device.
+// The cache of the application: a folder, or descriptors for one device.
 struct CachingRequest {
   struct Descriptors {
     std::vector<UniqueFd> modelCache;
@@ -29,11 +29,12 @@ struct CachingRequest {
   std::shared_ptr<const Descriptors> descriptors;  // null: files in the folder
 };
 
-// After so many starts in a row that have taken longer than compiling did, files are left alone.
+// After this number of consecutive loads that were slower than compiling, the files are not used
+// any more.
 inline constexpr uint32_t kMostSlowerStarts = 3;
 
-// Whether a start from files was no gain: longer by a tenth and a millisecond, so that chance alone
-// does not decide.
+// Whether loading from files was slower than compiling. A tenth plus a millisecond of difference is
+// treated as chance. Both in nanoseconds.
 inline bool isSlower(double warmNs, double coldNs) { return warmNs > coldNs * 1.1 + 1e6; }
 
 class CachedPreparation {
@@ -41,21 +42,22 @@ class CachedPreparation {
   CachedPreparation(CachingRequest request, std::shared_ptr<ConstantDigests> digests)
       : request_(std::move(request)), digests_(std::move(digests)) {}
 
-  // The result of a preparation without files that has taken place already.
+  // The result of an earlier preparation without files.
   struct EarlierResult {
     Result<std::shared_ptr<hal::PreparedModel>> prepared;
     std::chrono::nanoseconds took{0};
   };
   struct Part {
     ValidModel model;
-    bool isWhole = true;  // of the application's model; else `operations` of `subgraph`
+    bool isWhole = true;  // of the application's model; otherwise `operations` of `subgraph`
     uint32_t subgraph = kMainSubgraph;
     std::span<const uint32_t> operations;
-    // Of this part. Not null only if whyNoFiles gives a reason.
+    // For this part. It may be non-null only if whyNoFiles returns a reason.
     const EarlierResult* earlier = nullptr;
   };
-  // From the files if they have it; otherwise compiled, with the files to save it in; without files
-  // where there can be none. Fails only as the device's prepareModel does. The result is not null.
+  // Loads the part from the files if possible. Otherwise it compiles the part with files to save it
+  // in, or without files if they are not available.
+  // Errors are those of the prepareModel of the device. The result is not null.
   Result<std::shared_ptr<hal::PreparedModel>> prepare(const Device& device, const Part& part,
                                                       const hal::PrepareOptions& options,
                                                       CacheRecord* record) const;
@@ -65,15 +67,15 @@ class CachedPreparation {
   std::shared_ptr<ConstantDigests> digests_;
 };
 
-// The part of a step, which must outlive it.
+// The part for a step. The step must outlive it.
 CachedPreparation::Part partOf(const ComputeStep& step, bool isWhole);
 
-// Why the device gets no files, whatever the model is; empty: it may get some. `caching` is null if
-// the application asks for no cache.
+// The reason why the device gets no files for any model. Empty: it may get files. `caching` is null
+// if the application does not use a cache.
 std::string whyNoFiles(const CachedPreparation* caching, const Device& device,
                        hal::ExecutionPreference preference);
 
-// As CachedPreparation::prepare; `caching` may be null: the application asks for no cache.
+// Like CachedPreparation::prepare. `caching` is null if the application does not use a cache.
 Result<std::shared_ptr<hal::PreparedModel>> preparePart(const Device& device,
                                                         const CachedPreparation* caching,
                                                         const CachedPreparation::Part& part,

@@ -1,4 +1,4 @@
-// The workflows of caching, with a device that notes what is asked of it.
+// Tests of the workflows of caching, with a device that records its calls.
 #include "runtime/cache/cached_preparation.h"
 
 #include <fcntl.h>
@@ -24,8 +24,8 @@ using ::testing::SizeIs;
 using State = CacheRecord::State;
 using enum OperationType;
 
-// NNAPI's own test of the workflows: numbers of files, what the driver says to them, and whether
-// there is a token.
+// The same cases as NNAPI's own test: numbers of files, the answer of the driver to the files, with
+// and without a token.
 TEST_F(CachedPreparationTest, TheWorkflowsOfNnapi) {
   const std::vector<Status> answers = {
       okStatus(),
@@ -48,7 +48,7 @@ TEST_F(CachedPreparationTest, TheWorkflowsOfNnapi) {
           return call.modelFiles == models && call.dataFiles == data;
         };
 
-        // A token, and no files yet.
+        // With a token, without files.
         EXPECT_EQ(compile().state, isSupported ? State::MISS : State::OFF);
         auto calls = script_->takeCalls();
         ASSERT_THAT(calls, SizeIs(1));
@@ -56,7 +56,7 @@ TEST_F(CachedPreparationTest, TheWorkflowsOfNnapi) {
         EXPECT_EQ(calls[0].hadCache, isSupported);
         EXPECT_TRUE(hasFiles(calls[0]));
 
-        // A token, and files.
+        // With a token and files.
         script_->fromCache = answer;
         const CacheRecord record = compile();
         calls = script_->takeCalls();
@@ -71,7 +71,7 @@ TEST_F(CachedPreparationTest, TheWorkflowsOfNnapi) {
           EXPECT_THAT(record.reason, HasSubstr(answer.message()));
         }
 
-        // No token.
+        // Without a token.
         EXPECT_EQ(compile(false).state, State::OFF);
         calls = script_->takeCalls();
         ASSERT_THAT(calls, SizeIs(1));
@@ -130,7 +130,7 @@ TEST_F(CachedPreparationTest, AnyChangeIsAMissAndNoneIsAHit) {
     start();
     EXPECT_EQ(compile().state, State::MISS);
     EXPECT_EQ(compile().state, State::HIT);
-    start();  // in the next process
+    start();  // like another process
     EXPECT_EQ(compile().state, State::HIT);
   }
 }
@@ -158,7 +158,7 @@ TEST_F(CachedPreparationTest, WhatCannotBeKeptIsCompiledAndSaidSo) {
       {"is a symbolic link",
        [&] { insteadOf(names[1], [](auto& p) { fs::create_symlink("/etc/passwd", p); }); }},
       {"Is a directory", [&] { insteadOf(names[0], [](auto& p) { fs::create_directory(p); }); }},
-      // In the place of the new files only, so that it cannot be saved.
+      // Only the names of the new files are blocked, so saving fails.
       {"Is a directory",
        [&] {
          fs::remove(names[0]);
@@ -181,7 +181,7 @@ TEST_F(CachedPreparationTest, WhatCannotBeKeptIsCompiledAndSaidSo) {
       EXPECT_THAT(record.reason, HasSubstr(each.text));
     }
     EXPECT_THAT(record.reason, HasSubstr(folder_));
-    // The driver knows the token all the same.
+    // The driver gets the token even without files.
     const auto calls = script_->takeCalls();
     ASSERT_THAT(calls, SizeIs(1));
     EXPECT_FALSE(calls[0].isLoad);
@@ -204,12 +204,12 @@ TEST_F(CachedPreparationTest, OnAFullDiskEverythingWorks) {
     while (filler.write(block.data(), 4096).flush()) {
     }
   }
-  // Files, but no bytes: nothing of it is taken for a compilation.
+  // The files exist but are empty. They do not count as a compilation.
   for (int i = 0; i < 3; ++i) EXPECT_EQ(compile().state, State::MISS);
   fs::remove(disk + "/filler");
   EXPECT_EQ(compile().state, State::MISS);
   EXPECT_EQ(compile().state, State::HIT);
-  // No files at all.
+  // No files can be made.
   for (int i = 0; i < 30; ++i) std::ofstream(fmt::format("{}/{}", disk, i));
   token_[3] = 1;
   EXPECT_EQ(compile().state, State::OFF);
@@ -226,7 +226,7 @@ TEST_F(CachedPreparationTest, AReadOnlyDiskIsReadFrom) {
   }
   ASSERT_EQ(::mount(nullptr, folder_.c_str(), nullptr, MS_BIND | MS_REMOUNT | MS_RDONLY, nullptr),
             0);
-  // A driver may write to its files: where that cannot be, it gets none.
+  // A driver may write to its files. If the files are read-only, it gets no files.
   const CacheRecord there = compile();
   EXPECT_EQ(there.state, State::OFF);
   EXPECT_THAT(there.reason, HasSubstr("Read-only file system"));
@@ -250,7 +250,7 @@ TEST_F(CachedPreparationTest, ADriverThatFailsToLoadIsAskedToCompile) {
   script_->loadsNothing = false;
   EXPECT_EQ(compile().state, State::HIT);
 
-  // Something else than was asked for.
+  // The driver returns another model than the requested one.
   cpu::testing::TestModel other;
   other.add(other.input({3}), other.input({3}), other.output({3}));
   script_->interface = other.share();
@@ -261,7 +261,7 @@ TEST_F(CachedPreparationTest, ADriverThatFailsToLoadIsAskedToCompile) {
   expectMiss("its input 0 is TENSOR_FLOAT32[3], expected TENSOR_FLOAT32[2]");
   script_->interface = nullptr;
 
-  // The files are of no use; those of the next compilation are.
+  // The files cannot be loaded. The next compilation writes valid files.
   for (const std::string& path : files()) {
     std::ofstream(path, std::ios::app) << "x";
     expectMiss("is not what was saved");
@@ -300,7 +300,7 @@ TEST_F(CachedPreparationTest, WhatADriverWritesLaterIsKept) {
   script_->writes = false;
   ASSERT_EQ(compile().state, State::MISS);
   const auto late = script_->lastFiles;
-  EXPECT_EQ(compile().state, State::MISS);  // which has files of its own
+  EXPECT_EQ(compile().state, State::MISS);  // which writes other files
   const auto later = script_->lastFiles;
   const auto model = newModel();
   const auto write = [&](const hal::CacheFiles& to) {
@@ -309,7 +309,7 @@ TEST_F(CachedPreparationTest, WhatADriverWritesLaterIsKept) {
     ASSERT_GT(::pwrite(to.modelCache[0].get(), first.data(), first.size(), 0), 0);
     ASSERT_GT(::pwrite(to.dataCache[0].get(), second.data(), second.size(), 0), 0);
   };
-  write(*late);  // too late
+  write(*late);  // after the next compilation has replaced its files
   script_->writes = true;
   script_->fromCache = opFailed("not yet");
   write(*later);
@@ -339,13 +339,13 @@ TEST_F(CachedPreparationTest, StartsThatAreNoGainAreGivenUp) {
   const auto calls = script_->takeCalls();
   ASSERT_THAT(calls, SizeIs(1));
   EXPECT_FALSE(calls[0].hadCache);
-  // One that was a gain makes good for those before.
+  // A fast load resets the count of slow loads.
   setTimes(*(*set)->openFiles()->value().files, {1e12, 5, kMostSlowerStarts - 1});
   EXPECT_EQ(compile().state, State::HIT);
   EXPECT_EQ(times()->slower, 0u);
 }
 
-// The runtime neither makes files nor digests the model, and leaves no trace in the folder.
+// The runtime does not make files, does not digest the model, and leaves no files in the folder.
 TEST_F(CachedPreparationTest, APreferenceForWhichTheDriverSavesNothingIsNotCached) {
   script_->preferences = hal::preferenceBit(hal::ExecutionPreference::SUSTAINED_SPEED);
   for (int i = 0; i < 4; ++i) {
@@ -364,7 +364,7 @@ TEST_F(CachedPreparationTest, APreferenceForWhichTheDriverSavesNothingIsNotCache
   EXPECT_EQ(compile().state, State::HIT);
 }
 
-// A later start may find what the driver saves then.
+// A later compilation may find files that the driver writes then.
 TEST_F(CachedPreparationTest, ADriverThatHasSavedNothingGetsFilesAgain) {
   script_->writes = false;
   for (int i = 0; i < 5; ++i) EXPECT_EQ(compile().state, State::MISS);
@@ -374,9 +374,9 @@ TEST_F(CachedPreparationTest, ADriverThatHasSavedNothingGetsFilesAgain) {
 }
 
 TEST_F(CachedPreparationTest, Slower) {
-  EXPECT_FALSE(isSlower(1.9e6, 1e6));  // within a millisecond
+  EXPECT_FALSE(isSlower(1.9e6, 1e6));  // difference below a millisecond
   EXPECT_TRUE(isSlower(2.2e6, 1e6));
-  EXPECT_FALSE(isSlower(1.05e9, 1e9));  // within a tenth
+  EXPECT_FALSE(isSlower(1.05e9, 1e9));  // difference below a tenth
   EXPECT_TRUE(isSlower(1.2e9, 1e9));
 }
 
@@ -403,12 +403,12 @@ TEST_F(CachedPreparationTest, TheApplicationsOwnFiles) {
   const UniqueFd first = file("/first");
   const UniqueFd second = file("/second");
   EXPECT_EQ(compileWith(first.get(), second.get(), *model).state, State::HIT);
-  // In the wrong order; afterwards they are right for it.
+  // The files are in the wrong order. The compilation then writes valid files in this order.
   EXPECT_EQ(compileWith(second.get(), first.get(), *model).state, State::MISS);
   EXPECT_EQ(compileWith(second.get(), first.get(), *model).state, State::HIT);
   weights_[0] = 3;
   EXPECT_EQ(compileWith(second.get(), first.get(), *newModel()).state, State::MISS);
-  EXPECT_THAT(files(), SizeIs(2));  // and no others
+  EXPECT_THAT(files(), SizeIs(2));  // no other files
 
   const auto compilation = newCompilation(*model);
   const auto refusal = [&](int a, int b) {
@@ -430,7 +430,8 @@ TEST_F(CachedPreparationTest, TheApplicationsOwnFiles) {
 
 TEST_F(CachedPreparationTest, ThreadsThatCompileTheSameAllGetItRight) {
   start();
-  // Loading is a gain, however busy the machine; waiting for who compiles counts for nothing.
+  // Loading is faster even on a busy machine. The wait for the thread that compiles is not part of
+  // the time.
   script_->beforePrepare = [] {
     std::this_thread::sleep_for(std::chrono::milliseconds(50));
     return okStatus();

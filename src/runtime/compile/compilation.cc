@@ -1,4 +1,4 @@
-// Choosing a device for a model and preparing it there.
+// Creates compilations: divides a model among devices and prepares it there.
 #include "runtime/compile/compilation.h"
 
 #include <fcntl.h>
@@ -20,7 +20,8 @@ namespace halyard::runtime {
 namespace {
 
 constexpr uint32_t kPreferredAlignment = 64;
-constexpr uint32_t kPreferredPadding = 64;  // drivers before feature level 5 are offered none
+// In bytes; drivers before feature level 5 get no padding.
+constexpr uint32_t kPreferredPadding = 64;
 
 constexpr uint64_t kBytesWorthAThread = uint64_t{256} << 10;
 
@@ -30,7 +31,7 @@ constexpr int32_t kPriorityHigh = 110;
 
 std::atomic<uint64_t> nextCompilation = 1;
 
-// A descriptor of the application's.
+// Checks a descriptor from the application.
 Status checkCacheFile(int fd) {
   const int flags = ::fcntl(fd, F_GETFL);
   if (flags < 0) return badData("{} is no descriptor", fd);
@@ -177,7 +178,7 @@ std::jthread Compilation::startDigesting() const {
     const SignalsBlocked blocked;
     return std::jthread([digests = constantDigests_, model = model_] { digests->learn(*model); });
   } catch (const std::system_error&) {
-    return {};  // each digest is computed when the key needs it
+    return {};  // the key computes each digest when it needs it
   }
 }
 
@@ -268,7 +269,8 @@ Result<std::vector<bool>> supportedOperations(const ModelBuilder& model,
   for (const Device* device : devices) {
     const Result<std::vector<bool>> supported = device->hal().getSupportedOperations(asModel);
     if (!supported.ok() || supported->size() != order.size()) {
-      // A device that cannot answer supports nothing; the application may still use the others.
+      // A device that gives no valid answer supports no operations. The application may use the
+      // other devices.
       logWarning("device {}: supported operations: {}", device->name(),
                  supported.ok() ? "an answer of the wrong length" : supported.status().toString());
       continue;

@@ -1,6 +1,7 @@
-// Compilation: an ANeuralNetworksCompilation: a model divided among devices and prepared there.
-// Thread safety: one modifying thread at a time; once finished, any number of readers.
-// Ownership: shares the finished model; the devices must outlive it.
+// Compilation: the implementation of ANeuralNetworksCompilation. It divides a model among devices
+// and prepares it there.
+// Thread safety: one modifying thread at a time. After finish(), any number of threads may read.
+// Ownership: shares the finished model. The devices must outlive it.
 #pragma once
 
 #include <memory>
@@ -24,62 +25,65 @@ namespace halyard::runtime {
 
 class Compilation {
  public:
-  // `explicitDevices`: the application named `devices`, so that nothing else may be used; otherwise
-  // they are all devices, and others take over what a driver fails to prepare. Not empty.
+  // `devices` must not be empty. `explicitDevices`: the application named `devices`, and no other
+  // device may be used. Otherwise they are all devices, and another device computes the operations
+  // that a driver fails to prepare.
   static Result<std::unique_ptr<Compilation>> create(const ModelBuilder& model,
                                                      std::vector<const Device*> devices,
                                                      bool explicitDevices);
 
   Status setPreference(int32_t preference);  // ANEURALNETWORKS_PREFER_*
   Status setPriority(int32_t priority);      // ANEURALNETWORKS_PRIORITY_*
-  // Nanoseconds from finish on; 0 clears. Only with one explicit device.
+  // In nanoseconds from the call of finish(); 0: no timeout. BAD_DATA without a single explicit
+  // device.
   Status setTimeout(uint64_t duration);
-  // See ExtensionAttributeList. Only with one explicit device.
+  // See ExtensionAttributeList. BAD_DATA without a single explicit device.
   Status addExtensionAttribute(const char* extensionName, uint16_t code, const void* data,
                                size_t length);
-  // Where to cache: a folder, and what the compilation is known by there. The folder is looked at
-  // in finish() only; what is wrong with it is no error but in the report. The last call counts, of
-  // this and the next.
+  // Sets the folder of the cache and the token of the compilation. Only finish() reads the folder.
+  // An error there goes to the report and does not fail finish(). Of the calls of this and the next
+  // method, the last one counts.
   Status setCaching(const std::string& folder, const hal::Token& token);
-  // The same for files that the application has opened, as many as the device needs; duplicates are
-  // kept. Only with one explicit device. BAD_DATA for another number of files, and for descriptors
+  // Does the same for files that the application has opened, as many as the device needs. The
+  // compilation keeps duplicates of the descriptors.
+  // BAD_DATA without a single explicit device, for another number of files, and for descriptors
   // that are not of regular files open for reading and writing.
   Status setCachingFromFds(std::span<const int> modelCache, std::span<const int> dataCache,
                            const hal::Token& token);
-  // Every how many executions one is repeated on the CPU device and compared; 0: none. Else
-  // HALYARD_SHADOW says.
+  // The CPU device repeats each `interval`-th execution, and the results are compared. 0: no
+  // execution. Without a call, HALYARD_SHADOW gives the interval.
   Status setShadow(uint32_t interval);
   Status finish();
 
-  // BAD_STATE unless finish() succeeded.
+  // BAD_STATE unless finish() has succeeded.
   Status checkValid() const;
   bool hasExplicitDevices() const { return explicitDevices_; }
   bool hasSingleExplicitDevice() const { return explicitDevices_ && devices_.size() == 1; }
 
   const Model& model() const { return *model_; }
   ExtensionRegistry& extensions() const { return extensions_; }
-  // Never that of another compilation, even of one that has ended.
+  // Unique among all compilations of the process, including those that no longer exist.
   uint64_t id() const { return id_; }
-  // For each operation of the model the application's index.
+  // The application's index of each operation of the model.
   const std::vector<uint32_t>& applicationOrder() const { return applicationOrder_; }
-  // What was decided and what became of it; filled by finish(), also when it fails.
+  // The decisions of finish() and the events of executions. finish() fills it even when it fails.
   const std::shared_ptr<Report>& report() const { return report_; }
-  // The following only after a successful finish().
+  // The methods below may be called only after a successful finish().
   const Plan& plan() const { return *plan_; }
   const std::shared_ptr<const Plan>& sharedPlan() const { return plan_; }
-  // Runs the plan, for all executions of the compilation.
+  // The runner for all executions of the compilation.
   PlanRunner& runner() const { return *runner_; }
   // Null when no executions are verified.
   Shadow* shadow() const { return shadow_.get(); }
-  // Of a simple plan.
+  // For a simple plan only.
   hal::PreparedModel& preparedModel() const { return *plan_->steps[0].prepared; }
   const std::shared_ptr<hal::PreparedModel>& sharedPreparedModel() const {
     return plan_->steps[0].prepared;
   }
   const Device& device() const { return *plan_->steps[0].device; }
-  // With hasSingleExplicitDevice().
+  // Only if hasSingleExplicitDevice().
   const Device& explicitDevice() const { return *devices_.front(); }
-  // Alignment and padding in bytes that the devices like best, for any input or output.
+  // The preferred alignment and padding of inputs and outputs, in bytes.
   uint32_t preferredAlignment() const;
   uint32_t preferredPadding() const;
 
@@ -87,14 +91,15 @@ class Compilation {
   enum class State { CREATED, VALID, INVALID };
 
   Compilation(const ModelBuilder& model, std::vector<const Device*> devices, bool explicitDevices);
-  // Whether there is a cache, and a device that may save something in it.
+  // Whether there is a cache and a device that may save data in it.
   bool mayBeSaved() const;
-  // The digests that caching needs, computed while the devices are asked what they support.
+  // Starts to compute the digests for caching. The runtime asks the devices for supported
+  // operations at the same time.
   std::jthread startDigesting() const;
   Status prepare();
-  // A plan and a report of why the model can never be computed.
+  // Makes a plan and a report for a model that can never be computed.
   void planNothing();
-  // Who runs the plan. `caching`: of its steps, or null.
+  // Makes the runner of the plan. `caching` is for the steps of the plan and may be null.
   void makeRunner(std::shared_ptr<const CachedPreparation> caching);
 
   const uint64_t id_;
@@ -115,16 +120,16 @@ class Compilation {
   std::unique_ptr<PlanRunner> runner_;
   const std::shared_ptr<Report> report_ = std::make_shared<Report>();
   std::optional<uint32_t> shadowInterval_;
-  std::shared_ptr<Shadow> shadow_;  // last: it waits for what still uses the rest
+  std::shared_ptr<Shadow> shadow_;  // destroyed first: it waits for the users of the other members
 };
 
-// What ANeuralNetworksModel_getSupportedOperationsForDevices answers: for each operation in the
-// application's order, whether any of the devices takes it. None takes one that can never be
-// computed.
+// The answer of ANeuralNetworksModel_getSupportedOperationsForDevices. For each operation, in the
+// order of the application, it tells whether at least one device supports it. An operation that can
+// never be computed is not supported.
 Result<std::vector<bool>> supportedOperations(const ModelBuilder& model,
                                               std::span<const Device* const> devices);
 
-// `duration` nanoseconds from now, saturating at the end of time; nullopt for 0.
+// The time `duration` nanoseconds from now, at most the largest time. nullopt for 0.
 std::optional<hal::TimePoint> deadlineAfter(uint64_t duration);
 
 }  // namespace halyard::runtime

@@ -1,4 +1,4 @@
-// Slices of a timeline, found again in the plan.
+// Assigns the slices of a timeline to the operations and partitions of a plan.
 #include "runtime/compile/compilation_profile.h"
 
 #include <algorithm>
@@ -31,7 +31,7 @@ uint64_t sumOf(const std::vector<uint64_t>& values) {
   return sum;
 }
 
-// Who has computed something.
+// A device, and the process in which it computed.
 struct Place {
   std::string device;
   int64_t process = 0;
@@ -39,9 +39,9 @@ struct Place {
 };
 
 struct PartitionTimes {
-  std::vector<uint64_t> calls;       // the runtime's
-  std::vector<uint64_t> device;      // what the device worked
-  std::vector<uint64_t> operations;  // the sum of an execution's operations
+  std::vector<uint64_t> calls;       // duration of each call by the runtime
+  std::vector<uint64_t> device;      // duration of each execution on the device
+  std::vector<uint64_t> operations;  // sum of the operations of each execution
   int64_t process = 0;
 };
 
@@ -101,7 +101,7 @@ class Profile {
     return slice.context != 0 && traceCompilation(slice.context) == compilation_.id();
   }
 
-  // The operation of the main subgraph that the slice is of, by the application's index.
+  // The operation of the main subgraph to which the slice belongs, as the application's index.
   std::optional<uint32_t> operationOf(const Slice& slice) const {
     if (slice.operation < 0 || slice.subgraph != 0) return std::nullopt;
     const auto n = static_cast<size_t>(slice.operation);
@@ -114,8 +114,8 @@ class Profile {
     return order[step.operations[n]];
   }
 
-  // Within this process the runtime's slice around it says which device it is
-  // (PlanRunner::stepText); on a thread of fenced executions there is none.
+  // In this process, an outer slice of the runtime names the device (PlanRunner::stepText). On a
+  // thread of fenced executions there is no such slice. Then the name comes from the plan.
   std::string deviceName(const trace::ProcessTimeline& process, const trace::ThreadTimeline& thread,
                          const Slice& slice) const {
     constexpr std::string_view kDevice = "device ";
@@ -131,14 +131,15 @@ class Profile {
   }
 
   void take(const trace::ProcessTimeline& process, const trace::ThreadTimeline& thread) {
-    std::map<size_t, uint64_t> sums;  // of operations, by the slice of their execution
+    std::map<size_t, uint64_t> sums;  // durations of operations, by the slice of their execution
     for (size_t i = 0; i < thread.slices.size(); ++i) {
       const Slice& slice = thread.slices[i];
       if (!isOurs(slice)) continue;
       const Slice* const outer =
           slice.parent == Slice::kNone ? nullptr : &thread.slices[slice.parent];
       if (slice.operation >= 0 && slice.phase == Phase::COMPUTATION) {
-        if (outer != nullptr && outer->operation >= 0) continue;  // of a loop's body, or a branch
+        // In the body of a loop, or in a branch.
+        if (outer != nullptr && outer->operation >= 0) continue;
         if (const std::optional<uint32_t> index = operationOf(slice)) {
           times_[{*index, {deviceName(process, thread, slice), process.processId}}].push_back(
               slice.duration());
@@ -189,7 +190,7 @@ class Profile {
     }
   }
 
-  // Which step of the plan has the operation of the main subgraph.
+  // The step of the plan that has the operation of the main subgraph.
   std::optional<size_t> stepOf(uint32_t operation) const {
     for (size_t i = 0; i < plan_.steps.size(); ++i) {
       const ComputeStep& step = plan_.steps[i];
@@ -243,7 +244,7 @@ class Profile {
   const Plan& plan_;
   const trace::Timeline& timeline_;
   std::vector<PartitionTimes> partitions_;
-  // By application's index.
+  // By the application's index.
   std::map<std::pair<uint32_t, Place>, std::vector<uint64_t>> times_;
 };
 

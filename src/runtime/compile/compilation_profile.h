@@ -1,4 +1,4 @@
-// The profile of a compilation: what its operations and partitions have taken in a trace.
+// The profile of a compilation: the durations of its operations and partitions in a trace.
 // Thread safety: pure functions. Ownership: results own their data.
 #pragma once
 
@@ -22,17 +22,25 @@ namespace halyard::runtime {
 //    "processes": [{"process": 71, "name": "acme-npu", "driver": true, "records": 812, "lost": 0,
 //                   "rejected": 0, "cut": 0, "problem": null}]}
 //
-// Operations are the application's, in its order; those that nobody has recorded have null for
-// their times and the plan's device. An operation that has been computed by several devices has an
-// entry for each. Of IF and WHILE the time of their models is in theirs; those that the runtime
-// runs part by part have none. `share` is of the total of all operations. `flop` and `bytes` are
-// null where the definition does not know them. Of a partition: `median_ns` from the runtime's call
-// of the device to its result, `device_median_ns` what the device says it has worked,
-// `operations_median_ns` the sum of its operations in an execution, `overhead_median_ns` the
-// difference of the first two: getting there and back. `phases` is of the whole process, by
-// trace/accounting.h.
+// Operations have the application's indices and order. An operation that the trace does not contain
+// has the device of the plan, and null for its times. An operation that several devices have
+// computed has an entry for each of them.
+// The time of an IF or WHILE includes the time of its models. An IF or WHILE that the runtime
+// executes itself has no time.
+// `share` is relative to the total of all operations. `bytes` is null for an extension operation,
+// and when a size is unknown. `flop` is null also when no multiplications are counted for the
+// operation.
 //
-// `compilation` must have finished. `running`: of the trace.
+// Fields of a partition:
+// - `median_ns`: from the runtime's call of the device to its result.
+// - `device_median_ns`: the duration of the execution as the device reports it.
+// - `operations_median_ns`: the sum of the operations of an execution.
+// - `overhead_median_ns`: `median_ns` minus `device_median_ns`, which is the cost of the call
+//   itself.
+//
+// `phases` covers the whole process, see trace/accounting.h.
+//
+// `compilation` must have finished. `running`: whether the trace is still running.
 std::string profileJson(const Compilation& compilation, const trace::Timeline& timeline,
                         bool running);
 

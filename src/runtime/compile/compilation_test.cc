@@ -1,4 +1,5 @@
-// Choosing devices, and what the runtime makes of drivers that misbehave: with scripted devices.
+// Tests of the choice of devices and of the reaction to drivers that misbehave. The devices are
+// scripted.
 #include "runtime/compile/compilation.h"
 
 #include <gmock/gmock.h>
@@ -18,7 +19,7 @@ namespace {
 
 using ::testing::HasSubstr;
 
-// A device whose answers the test decides; what it does not decide is done by the CPU.
+// A device with scripted answers. Without a script the CPU answers.
 struct Script {
   std::function<Result<std::vector<bool>>(const Model&)> supported;
   Status prepare;
@@ -69,7 +70,7 @@ class CompilationTest : public ::testing::Test {
  protected:
   void SetUp() override { start(std::make_shared<ScriptedDevice>("test-first", script_), {2}); }
 
-  // `out`: what the model says of its output's dimensions, which are [2].
+  // `out`: the dimensions of the output in the model. The real dimensions are [2].
   void start(std::shared_ptr<hal::Device> driver, const Shape& out) {
     ::setenv("HALYARD_LOG", "quiet", 1);
     std::vector<Device> drivers;
@@ -77,7 +78,7 @@ class CompilationTest : public ::testing::Test {
     builder_.reset();
     manager_ = std::make_unique<DeviceManager>(std::move(drivers));
     builder_ = std::make_unique<ModelBuilder>(manager_->extensions());
-    // out = relu(a) + a: operands 0 a, 1 temporary, 2 activation, 3 out.
+    // out = relu(a) + a. Operands: 0 is a, 1 a temporary, 2 the activation, 3 out.
     using enum OperandType;
     ASSERT_TRUE(builder_->addOperand(TENSOR_FLOAT32, {2}, 0, 0).ok());
     ASSERT_TRUE(builder_->addOperand(TENSOR_FLOAT32, {2}, 0, 0).ok());
@@ -85,7 +86,7 @@ class CompilationTest : public ::testing::Test {
     ASSERT_TRUE(builder_->addOperand(TENSOR_FLOAT32, out, 0, 0).ok());
     const int32_t none = 0;
     ASSERT_TRUE(builder_->setOperandValue(2, &none, sizeof(none)).ok());
-    // Added in the wrong order, so that run order and application order differ.
+    // The operations are added in the wrong order, so that run order and application order differ.
     ASSERT_TRUE(builder_->addOperation(OperationType::ADD, add_, out_).ok());
     ASSERT_TRUE(builder_->addOperation(OperationType::RELU, in_, temporary_).ok());
     ASSERT_TRUE(builder_->identifyInputsAndOutputs(in_, out_).ok());
@@ -101,7 +102,7 @@ class CompilationTest : public ::testing::Test {
     return std::move(result).value();
   }
 
-  // Runs on {-1, 2}; the answer is {-1, 4}.
+  // Runs on {-1, 2}. The correct result is {-1, 4}.
   static Status run(const Compilation& compilation, float* out) {
     Execution execution(compilation);
     float in[] = {-1, 2};
@@ -138,7 +139,7 @@ TEST_F(CompilationTest, AnUnsupportedOperationIsNamedInTheApplicationsOrder) {
   const auto strict = newCompilation(true);
   const Status status = strict->finish();
   EXPECT_EQ(status.code(), ResultCode::BAD_DATA);
-  // RELU runs first, and was added second; ADD is the one that is not supported.
+  // RELU runs first and was added second. ADD is not supported.
   EXPECT_THAT(status.message(), HasSubstr("device test-first does not support operation #0 ADD"));
   EXPECT_EQ(strict->checkValid().code(), ResultCode::BAD_STATE);
 
@@ -180,7 +181,7 @@ TEST_F(CompilationTest, ADeviceThatDiedKeepsItsCode) {
   EXPECT_THAT(status.message(), HasSubstr("test-first: the process ended"));
 }
 
-// With what stands around every driver, in this process or in its own.
+// The driver is behind a ClientSession, as each driver is, in this process or in another one.
 class ReportedShapesTest : public CompilationTest {
  protected:
   void SetUp() override {}

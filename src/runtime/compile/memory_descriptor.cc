@@ -89,7 +89,7 @@ Result<std::unique_ptr<Memory>> MemoryDescriptor::createMemory() const {
     return std::make_unique<Memory>(
         std::make_shared<DescribedMemory>(description_, std::move(*buffer), users));
   }
-  // What can never be computed is on no device: any memory will do for it.
+  // A model that can never be computed is on no device, so any memory is suitable.
   const bool chosen = std::ranges::any_of(roles_, [](const Role& role) {
     return role.compilation->hasExplicitDevices() && role.compilation->plan().whyNever.ok();
   });

@@ -1,5 +1,6 @@
-// MemoryDescriptor: an ANeuralNetworksMemoryDesc: what a memory is going to be used for.
-// Thread safety: one modifying thread at a time; once finished, any number of readers.
+// MemoryDescriptor: the implementation of ANeuralNetworksMemoryDesc. It lists the future uses of a
+// memory.
+// Thread safety: one modifying thread at a time. After finish(), any number of threads may read.
 // Ownership: refers to the compilations of its roles, which must outlive it.
 #pragma once
 
@@ -13,18 +14,21 @@ namespace halyard::runtime {
 
 class MemoryDescriptor {
  public:
-  // BAD_STATE once finished. BAD_DATA: a compilation that is not finished or failed to, no such
-  // input or output, named already, of another kind than the roles so far, dimensions that
-  // contradict what is known, a frequency outside 0 < frequency <= 1.
+  // Adds a use as an input or output of a compilation. BAD_STATE after finish().
+  // BAD_DATA for these cases:
+  // - the compilation is not finished, or finish() failed
+  // - the input or output does not exist, or is in the list already
+  // - its type differs from that of the other roles, or its dimensions contradict the known ones
+  // - not 0 < frequency <= 1
   Status addRole(const Compilation& compilation, bool isInput, uint32_t index, float frequency);
-  // BAD_STATE once finished; BAD_DATA when they contradict what is known.
+  // BAD_STATE after finish(). BAD_DATA when the dimensions contradict the known ones.
   Status setDimensions(const Shape& dimensions);
-  // BAD_STATE once finished; BAD_DATA without roles.
+  // BAD_STATE after finish(). BAD_DATA without roles.
   Status finish();
 
-  // On the one device that all roles are on, if it makes buffers; else in shared memory, unless the
-  // application has chosen the devices itself. BAD_STATE unless finished; OP_FAILED, or the
-  // driver's own code, when neither is possible.
+  // Makes a buffer of the device, if all roles are on one device that supports buffers. Otherwise
+  // it makes shared memory, unless the application has chosen the devices.
+  // BAD_STATE before finish(). OP_FAILED, or the error of the driver, when neither is possible.
   Result<std::unique_ptr<Memory>> createMemory() const;
 
  private:
@@ -36,7 +40,7 @@ class MemoryDescriptor {
 
   Status checkKind(const Operand& operand) const;
   using PreparedModels = std::vector<std::shared_ptr<hal::PreparedModel>>;
-  // `users`: the models that the buffer is for.
+  // `users` receives the models that use the buffer.
   Result<std::shared_ptr<hal::Buffer>> allocateOnDevice(PreparedModels* users) const;
 
   bool finished_ = false;

@@ -1,5 +1,5 @@
-// Memory from descriptors: where it is made, how it is used and copied; on the CPU device and on
-// devices that have no buffers.
+// Tests of memory from descriptors: where it is made, how it is used and how it is copied. They use
+// the CPU device and devices without buffers.
 #include "runtime/compile/memory_descriptor.h"
 
 #include "cpu/cpu_device.h"
@@ -14,7 +14,8 @@ namespace {
 using ::testing::HasSubstr;
 using Direction = Execution::Direction;
 
-// The CPU under another name, without buffers, as an old driver or one that makes a mess of it.
+// The CPU under another name and without buffers. It behaves like an old driver or an incorrect
+// one.
 class WithoutBuffers final : public hal::Device {
  public:
   explicit WithoutBuffers(std::string name) {
@@ -60,7 +61,7 @@ class MemoryDescriptorTest : public ::testing::Test {
   const Device* withBuffers() const { return &manager_->devices()[1]; }
   const Device* cpu() const { return &manager_->cpu(); }
 
-  // out = a + b, all of `dims`.
+  // out = a + b. All three have dimensions `dims`.
   std::unique_ptr<Compilation> compile(std::vector<const Device*> devices, bool explicitDevices,
                                        Shape dims = {2},
                                        OperandType type = OperandType::TENSOR_FLOAT32,
@@ -109,7 +110,7 @@ class MemoryDescriptorTest : public ::testing::Test {
     EXPECT_TRUE(status.ok()) << status.toString();
     EXPECT_EQ(hal::testing::valuesOf(out->pool()), values);
   }
-  // a + a, from `in` to `out`.
+  // Computes a + a, from `in` to `out`.
   static Status run(const Compilation& compilation, const Memory& in, const Memory& out,
                     const ArgumentType* type = nullptr) {
     Execution execution(compilation);
@@ -143,7 +144,7 @@ TEST_F(MemoryDescriptorTest, WhereMemoryIsMade) {
   const auto anyDevice = compile({withBuffers()}, false);
   EXPECT_NE(make({onDevice.get()})->described()->buffer(), nullptr);
   EXPECT_NE(make({onCpu.get()})->described()->buffer(), nullptr);
-  // Nothing but shared memory is possible, and allowed unless the application chose the device.
+  // Only shared memory is possible. It is allowed unless the application chose the device.
   EXPECT_NE(make({any.get()})->described()->pool(), nullptr);
   expectError(describe({chosen.get()}).createMemory().status(), ResultCode::OP_FAILED, "buffers");
   EXPECT_NE(make({any.get(), anyDevice.get()})->described()->pool(), nullptr);
@@ -158,7 +159,7 @@ TEST_F(MemoryDescriptorTest, SizeThatIsOpen) {
   EXPECT_NE(make({onDevice.get()}), nullptr);
   expectError(describe({onCpu.get()}).createMemory().status(), ResultCode::OP_FAILED, "open");
   expectError(describe({any.get()}).createMemory().status(), ResultCode::OP_FAILED, "");
-  // The descriptor may say it.
+  // The descriptor gives the dimensions.
   EXPECT_NE(make({onCpu.get()}, {2}), nullptr);
   EXPECT_NE(make({any.get()}, {2})->described()->pool(), nullptr);
 }
@@ -229,7 +230,7 @@ TEST_F(MemoryDescriptorTest, UsedByExecutions) {
     expectHolds(*out, {2, 3});
     EXPECT_TRUE(run(*compilation, *out, *in).ok());
     expectHolds(*in, {3, 4});
-    // An input that is missing fails the execution, and with it goes what the output held.
+    // A missing input fails the execution. The output then loses its contents.
     const auto empty = make({compilation.get()});
     expectError(run(*compilation, *empty, *out), ResultCode::OP_FAILED, "not initialised");
     expectError(Memory::copy(*out, *linear({0, 0})), ResultCode::BAD_DATA, "not initialised");
@@ -259,7 +260,7 @@ TEST_F(MemoryDescriptorTest, SetAsAnArgument) {
   expectError(set(Direction::OUTPUT, 0, two), bad, "no role as this output");
   EXPECT_TRUE(set(Direction::INPUT, 0, two).ok());
   expectError(set(Direction::INPUT, 0, two), ResultCode::BAD_STATE, "already");
-  // Nor is it anything that a model could have as a constant.
+  // Such a memory cannot be a constant of a model either.
   expectError(memory->checkRange(0, 8), bad, "descriptor");
 }
 
@@ -274,11 +275,12 @@ TEST_F(MemoryDescriptorTest, OpenDimensionsComeFromTheExecution) {
   EXPECT_EQ(out->described()->contents(), Shape{2});
   EXPECT_TRUE(run(*compilation, *out, *in, &type).ok());
   expectHolds(*in, {3, 4});
-  // Open memory takes a copy's dimensions; without any there is no telling.
+  // Memory with unknown dimensions takes those of a copied memory. A copy from plain memory needs
+  // known dimensions.
   EXPECT_TRUE(Memory::copy(*in, *out).ok());
   expectError(Memory::copy(*linear({1, 2}), *out), ResultCode::BAD_DATA, "not all known");
   expectError(Memory::copy(*out, *linear({1, 2})), ResultCode::BAD_DATA, "not initialised");
-  // What comes out contradicts what the memory was made for.
+  // The dimensions of the result contradict those of the memory.
   EXPECT_EQ(run(*compilation, *in, *three, &type).code(), ResultCode::OP_FAILED);
   EXPECT_FALSE(three->described()->contents());
 }
@@ -340,7 +342,7 @@ TEST_F(MemoryDescriptorTest, CopiesThatAreRefused) {
     SCOPED_TRACE(text);
     ASSERT_TRUE(Memory::copy(*linear({1, 2}), *good).ok());
     expectError(Memory::copy(source, *good), bad, text);
-    // Even what was refused before anything was copied.
+    // A refused copy clears the contents, even when no data were copied.
     expectError(Memory::copy(*good, *linear({0, 0})), bad, "not initialised");
   };
   refused(*empty, "not initialised");
@@ -350,7 +352,7 @@ TEST_F(MemoryDescriptorTest, CopiesThatAreRefused) {
   refused(*oneByTwo, "[1,2]");
   expectError(Memory::copy(*oneByTwo, *twoByOne), bad, "[1,2]");
   expectError(Memory::copy(*linear({1}), *linear({1, 2})), bad, "4 bytes");
-  // Memory that may not be read.
+  // Memory that is not readable or not writable.
   const auto pool = hal::testing::floats({1, 2});
   const Memory writeOnly(SharedMemory::fromFd(8, PROT_WRITE, pool->fd(), 0).value());
   const Memory readOnly(SharedMemory::fromFd(8, PROT_READ, pool->fd(), 0).value());
@@ -366,7 +368,7 @@ TEST_F(MemoryDescriptorTest, OutlivesDescriptorAndCompilation) {
   ASSERT_TRUE(Memory::copy(*linear({1, 2}), *memory).ok());
   first.reset();
   expectHolds(*memory, {1, 2});
-  // A later compilation is another one, wherever it lies in memory.
+  // A later compilation has no role, even if it has the address of an earlier one.
   for (int i = 0; i < 10; ++i) {
     const auto later = compile({withBuffers()}, true);
     expectError(run(*later, *memory, *linear({0, 0})), ResultCode::BAD_DATA, "no role");

@@ -1,4 +1,4 @@
-// Dividing, preparing, and dividing again around what fails.
+// Divides a model and prepares it, and divides it again when a device fails.
 #include "runtime/compile/preparation.h"
 
 #include <algorithm>
@@ -19,7 +19,7 @@
 namespace halyard::runtime {
 namespace {
 
-// After so many failed attempts everything goes to the CPU device.
+// After this number of failed attempts, the CPU device computes the whole model.
 constexpr int kMostAttempts = 5;
 
 bool isDeadline(const Status& status) {
@@ -27,7 +27,7 @@ bool isDeadline(const Status& status) {
          status.code() == ResultCode::MISSED_DEADLINE_PERSISTENT;
 }
 
-// The device as a whole is in trouble, rather than some operations being too much for it.
+// Whether the status is about the whole device rather than about some operations.
 bool concernsDevice(const Status& status) {
   return status.code() == ResultCode::DEAD_OBJECT ||
          status.code() == ResultCode::UNAVAILABLE_DEVICE;
@@ -87,7 +87,8 @@ class Preparation {
   }
 
   Result<std::vector<bool>> ask(const Device& device, uint32_t subgraph, const ValidModel& asModel);
-  // Of control flow, the runtime might run some itself, and what is logged is what was weighed.
+  // Whether the single candidate gets the whole model without a division. False for control flow,
+  // which the runtime may execute itself, and when the decisions are logged.
   bool isWholeForOne() {
     return candidates_.size() == 1 && model_->referenced.empty() &&
            !vlogIsOn(VlogTag::COMPILATION) && support_.takesAll(kMainSubgraph, 0);
@@ -98,10 +99,10 @@ class Preparation {
   std::optional<Failure> prepareSteps(Plan* plan);
   Status prepareStep(ComputeStep* step, bool isWhole);
   void recordFailure(const Plan& plan, const Failure& failure);
-  // The model could be divided again: others take what has failed.
+  // Reports that the model is divided again without the failed device.
   void recordDivisionWithout(const Plan& plan, const std::string& failedDevice,
                              const Status& cause);
-  // Hides from the failed device what it failed with.
+  // Removes the failed operations, or the whole device, from the support table.
   void mask(const Plan& plan, const Failure& failure);
   Result<std::shared_ptr<const Plan>> fallBack(Status cause, const std::string& failedDevice);
   Status refuse(const Status& cause, const std::string& failedDevice);
@@ -116,12 +117,12 @@ class Preparation {
   const std::vector<const Device*> candidates_;
   const std::vector<const Device*>& all_;
   SupportTable support_;
-  std::optional<CostModel> costs_;  // made when the model is divided
+  std::optional<CostModel> costs_;  // set when the model is divided
   Report& report_;
   const OperationNamer nameOf_;
-  std::vector<ComputeStep> prepared_;  // of attempts that failed
+  std::vector<ComputeStep> prepared_;  // steps that were prepared in a failed attempt
   size_t failedOperations_ = 0;        // in the step that failed last
-  // The result of prepareIfSupported for the whole model by the only candidate.
+  // The prepared whole model of the only candidate, from prepareIfSupported.
   std::optional<CachedPreparation::EarlierResult> whole_;
 };
 
@@ -175,8 +176,8 @@ void Preparation::logDecisions(const SubgraphChoice& choice) {
   }
 }
 
-// The only candidate prepares the model together with the answer if it gets no cache files: the
-// model then travels to another process once.
+// If the only candidate gets no cache files, it also prepares the model in this call. So the model
+// is sent to another process only once.
 Result<std::vector<bool>> Preparation::ask(const Device& device, uint32_t subgraph,
                                            const ValidModel& asModel) {
   const bool mayPrepare =
@@ -307,7 +308,7 @@ void Preparation::mask(const Plan& plan, const Failure& failure) {
   }
 }
 
-// Strict mode: what cannot be computed by the required devices is refused.
+// In strict mode, returns the error for a model that the required devices cannot compute.
 Status Preparation::refuse(const Status& cause, const std::string& failedDevice) {
   ReportEvent event;
   event.kind = ReportEvent::Kind::STRICT_REFUSED;
@@ -347,12 +348,13 @@ Result<std::shared_ptr<const Plan>> Preparation::run() {
   std::optional<Failure> failure;
   std::string failedDevice;
   for (int attempt = 0; attempt < kMostAttempts; ++attempt) {
-    // Nothing is to be weighed then; after a failure, that goes into what is said of it.
+    // The first attempt may need no division. After a failure the model is always divided, for the
+    // report.
     const bool isWhole = attempt == 0 && isWholeForOne();
     Result<Plan> plan =
         isWhole ? simplePlan(*model_, support_.asModel(kMainSubgraph), *candidates_[0]) : divide();
     if (!plan.ok()) {
-      // Of what is left after a failure, that failure tells more.
+      // After a failure, the status of that failure is more useful.
       Status status = failure ? failure->status : plan.takeStatus();
       if (!failure) {
         report_.setDecisions(describeSupport(support_, order_, leftOut_));

@@ -1,6 +1,6 @@
-// Preparation: from a model and candidate devices to a plan with everything prepared, around the
-// devices that fail on the way.
-// Thread safety: one call per compilation at a time. Ownership: the plan owns what was prepared.
+// Makes a plan with prepared steps from a model and candidate devices. Devices that fail to prepare
+// are replaced.
+// Thread safety: one call per compilation at a time. Ownership: the plan owns the prepared models.
 #pragma once
 
 #include <memory>
@@ -14,27 +14,27 @@
 
 namespace halyard::runtime {
 
-// HALYARD_PARTITION.
+// The value of HALYARD_PARTITION.
 enum class PartitionMode : uint8_t {
-  NONE,              // 0: everything on the CPU device
+  NONE,              // 0: only the CPU device computes
   WITH_FALLBACK,     // 1, and the default
-  WITHOUT_FALLBACK,  // 2: what goes wrong is an error
+  WITHOUT_FALLBACK,  // 2: a failure is an error
 };
 PartitionMode partitionMode();
 
 struct PreparationOptions {
-  // Nothing but the devices may be used, whatever the mode.
+  // Only the given devices may be used, for each mode.
   bool explicitDevices = false;
   PartitionMode mode = PartitionMode::WITH_FALLBACK;
   hal::PrepareOptions prepare;
   CostSettings costs;
-  std::shared_ptr<const CachedPreparation> caching;  // null: the application asks for none
+  std::shared_ptr<const CachedPreparation> caching;  // null: the application does not use a cache
 };
 
-// A device that fails to prepare what it said it supports is left out for those operations and the
-// model divided again; in the end everything goes to the CPU device, unless the model has
-// operations of vendors. Without fallback, the failure is returned. `order`: for each operation of
-// the model the application's index.
+// If a device fails to prepare operations, the model is divided again without that device for these
+// operations. At last the CPU device computes the whole model, unless the model has operations of
+// vendors. The failure is returned without fallback and after a missed deadline. `order`: the
+// application's index of each operation of the model.
 Result<std::shared_ptr<const Plan>> preparePlan(const ValidModel& model,
                                                 const std::vector<uint32_t>& order,
                                                 const std::vector<const Device*>& devices,

@@ -1,4 +1,4 @@
-// Around devices that fail to prepare; strict mode; the models of steps.
+// Tests of failures to prepare, of strict mode, and of the models of steps.
 #include "runtime/compile/preparation.h"
 
 #include <gmock/gmock.h>
@@ -32,7 +32,7 @@ class PreparationTest : public ::testing::Test {
   }
   void TearDown() override { ::unsetenv("HALYARD_REQUIRE_DEVICE"); }
 
-  // relu, tanh, relu in a row.
+  // relu, tanh, relu, one after another.
   static std::shared_ptr<const Model> model() {
     TestModel model;
     const uint32_t a = model.temporary({2});
@@ -109,7 +109,7 @@ TEST_F(PreparationTest, OnlyTheFailedPartIsMaskedAndTheRestIsKept) {
   script.takes = takesOnly({RELU});
   int calls = 0;
   script.prepare = [&](const Model&) { return ++calls == 1 ? okStatus() : opFailed("once"); };
-  // The second part of the device fails; the first is not prepared again.
+  // The second part of the device fails. The first part is not prepared again.
   EXPECT_EQ(plan(devices_.list()), "a{0} nnapi-reference{1,2}");
   EXPECT_EQ(calls, 2);
   EXPECT_THAT(report_.events()[0].operations, ElementsAre(2));
@@ -158,7 +158,7 @@ TEST_F(PreparationTest, ModesOfPartitioning) {
   EXPECT_EQ(plan(devices_.list(), options), "simple nnapi-reference{0,1,2}");
   EXPECT_EQ(report_.operations()[0].others.at(0).reason,
             "HALYARD_PARTITION=0 leaves everything to the CPU device");
-  options.explicitDevices = true;  // counts more
+  options.explicitDevices = true;  // has precedence over the mode
   EXPECT_EQ(plan(devices_.list(false), options), "RESOURCE_EXHAUSTED_PERSISTENT: device a: full");
 }
 
@@ -194,9 +194,9 @@ TEST_F(PreparationTest, AModelThatTheCpuDeviceRefusesIsAnError) {
               HasSubstr("device nnapi-reference: model pool 0 may not be read"));
 }
 
-// --- What is said of it on standard error.
+// --- Messages on standard error.
 
-// What `work` warns of, a line each.
+// The warnings that `work` causes, one per line.
 std::vector<std::string> warningsOf(const std::function<void()>& work) {
   ::unsetenv("HALYARD_LOG");
   ::testing::internal::CaptureStderr();
@@ -220,12 +220,12 @@ TEST_F(PreparationTest, ItWarnsOncePerCauseThatOthersGoOn) {
               ElementsAre("halyard: warning: OP_FAILED: device a: no tile memory: going on without "
                           "that device for 3 operations"));
   EXPECT_THAT(warningsOf(prepare), IsEmpty());
-  // The report has each time.
+  // The report contains each repetition.
   EXPECT_THAT(kinds(), ElementsAre(Kind::PREPARE_FAILED, Kind::REPARTITIONED, Kind::PREPARE_FAILED,
                                    Kind::REPARTITIONED));
 }
 
-// After too many failures with different parts, each of which says the same.
+// Several parts fail, each with another device, but with the same consequence.
 TEST_F(PreparationTest, ItWarnsOnceWhenTheCpuDeviceDoesItAll) {
   for (const char* name : {"a", "b", "c", "d", "e", "f"}) {
     devices_.add(name, 0.1F).prepare = failsWith(fmt::format("no registers in {}", name));
@@ -238,7 +238,7 @@ TEST_F(PreparationTest, ItWarnsOnceWhenTheCpuDeviceDoesItAll) {
   EXPECT_THAT(warningsOf(prepare), IsEmpty());
 }
 
-// One trip to the device does for both questions.
+// One call of the device answers both questions.
 TEST_F(PreparationTest, ASoleDevicePreparesWhileItIsAsked) {
   Script& only = devices_.add("only");
   PreparationOptions options;
@@ -341,7 +341,7 @@ TEST_F(PreparationTest, StrictModeRefusesWhatWouldGoElsewhere) {
   EXPECT_THAT(error, HasSubstr("device a does not support operation #1 TANH: its driver says"));
   EXPECT_THAT(kinds(), ElementsAre(Kind::STRICT_REFUSED));
   EXPECT_EQ(report_.operations()[1].device, "");
-  // Two names, and spaces.
+  // Two names, with a space.
   ::setenv("HALYARD_REQUIRE_DEVICE", "a, nnapi-reference", 1);
   EXPECT_EQ(plan(devices_.list()), "a{0} nnapi-reference{1} a{2}");
 }
@@ -388,7 +388,7 @@ TEST(StepModelTest, HasWhatItsOperationsUse) {
   const uint32_t y = source.input({2});
   const uint32_t weights =
       source.poolConstant(OperandType::TENSOR_FLOAT32, {2}, {1, 16, 2 * sizeof(float)});
-  source.constant<float>(OperandType::TENSOR_FLOAT32, {4}, {1, 2, 3, 4});  // nobody's
+  source.constant<float>(OperandType::TENSOR_FLOAT32, {4}, {1, 2, 3, 4});  // not used
   const uint32_t a = source.temporary({2});
   const uint32_t b = source.temporary({2});
   const uint32_t c = source.temporary({2});
@@ -420,7 +420,7 @@ TEST(StepModelTest, HasWhatItsOperationsUse) {
   EXPECT_TRUE(two.model->pools.empty());
   EXPECT_TRUE(validateModel(*two.model).ok());
 
-  // An output that an earlier part has computed is an input, and comes last.
+  // An output that an earlier part computes is an input of this part. It comes last.
   const uint32_t third[] = {3, 4};
   const StepModel three = makeStepModel(validated(model).value(), kMainSubgraph, third, consumers);
   EXPECT_THAT(three.inputs, ElementsAre(y, out));
@@ -432,7 +432,7 @@ TEST(StepModelTest, LeavesOutDeadOperandsAndWhatTheyRefersTo) {
   TestModel inner;
   inner.operation(RELU, {inner.input({2})}, {inner.output({2})});
   TestModel source;
-  source.reference(inner);  // nobody's
+  source.reference(inner);  // not used
   const auto pool = SharedMemory::create(64, "weights");
   ASSERT_TRUE(pool.ok());
   source.model().pools = {*pool};
@@ -445,7 +445,7 @@ TEST(StepModelTest, LeavesOutDeadOperandsAndWhatTheyRefersTo) {
   EXPECT_TRUE(pruned->pools.empty());
   EXPECT_TRUE(pruned->extensionNameToPrefix.empty());
   EXPECT_TRUE(validateModel(*pruned).ok());
-  // Nothing to leave out: the same.
+  // A model without unused parts stays the same object.
   const auto again = subgraphAsModel(pruned, kMainSubgraph);
   EXPECT_EQ(again.share(), pruned.share());
 }
@@ -506,21 +506,21 @@ TEST(ReportTest, MeasurementsGoToThePartitionAndItsDevice) {
   PartitionReport partition;
   partition.predicted = {1000, 0};
   report.setDecisions({{}, {partition}, {{timings, {0, 0, 1000}}}});
-  report.addMeasurement(0, 900000);  // warming up
+  report.addMeasurement(0, 900000);  // warm-up
   EXPECT_TRUE(timings->empty());
   for (int i = 0; i < 100; ++i) report.addMeasurement(0, 3000);
   report.addMeasurement(7, 1);  // no such partition
   EXPECT_EQ(report.partitions()[0].executions, 101u);
   EXPECT_EQ(report.partitions()[0].measuredLast, 3000);
   EXPECT_EQ(report.partitions()[0].measuredTotal, 900000 + 100 * 3000);
-  // One partition by itself is not believed altogether.
+  // One partition alone changes the estimate only partly.
   EXPECT_GT(timings->factors().compute, 2);
   EXPECT_LT(timings->factors().compute, 3);
 }
 
 TEST(DeviceTimingsTest, TellsGettingThereFromComputing) {
   DeviceTimings timings;
-  // Waking takes four times as long as thought, computing half as long.
+  // Waking takes four times the estimate; computing takes half of it.
   for (int i = 0; i < 200; ++i) {
     for (const double compute : {1000.0, 50000.0, 200000.0}) {
       timings.add({10000, 0, compute}, 40000 + compute / 2);
@@ -528,7 +528,7 @@ TEST(DeviceTimingsTest, TellsGettingThereFromComputing) {
   }
   EXPECT_NEAR(timings.factors().wake, 4, 0.3);
   EXPECT_NEAR(timings.factors().compute, 0.5, 0.05);
-  // One stall changes little.
+  // One long delay changes little.
   timings.add({10000, 0, 1000}, 1e9);
   EXPECT_LT(timings.factors().wake, 8);
   EXPECT_GT(timings.factors().compute, 0.3);

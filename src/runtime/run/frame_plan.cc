@@ -1,4 +1,5 @@
-// Places by lifetimes, frame by frame from the innermost out.
+// Makes the frame plans: assigns places to values by their lifetimes, from the innermost frame to
+// the outermost.
 #include "runtime/run/frame_plan.h"
 
 #include <algorithm>
@@ -16,12 +17,13 @@ size_t padded(size_t bytes) { return (bytes + kAlignment - 1) / kAlignment * kAl
 
 class FrameBuilder {
  public:
-  // `growing`: counts the values of unknown size. `separate`: all count as such.
+  // `growing` counts the values that have growing memory. `separate`: every temporary value gets
+  // growing memory.
   FrameBuilder(const Model& model, const Plan& plan, const hal::OperandSizes& sizes,
                uint32_t* growing, bool separate)
       : model_(model), plan_(plan), sizes_(sizes), growing_(growing), separate_(separate) {}
 
-  // Sets `tooLarge` when offsets do not fit their type.
+  // Sets `tooLarge` when an offset does not fit in 32 bits.
   FramePlan build(uint32_t subgraph, const PlanSequence& sequence, bool* tooLarge) {
     FramePlan frame;
     frame.subgraph = &subgraphAt(model_, subgraph);
@@ -97,7 +99,8 @@ class FrameBuilder {
     return std::make_unique<FramePlan>(builder.build(subgraph, sequence, tooLarge));
   }
 
-  // What goes around lies before the frames of condition and body, which are never there together.
+  // Places the slots of the loop before the frames of condition and body. These two frames share
+  // their space, because they never exist at the same time.
   void addLoopSlots(FrameNode* node) {
     size_t end = 0;
     const auto add = [&](const Subgraph& subgraph, size_t output) {
@@ -210,7 +213,7 @@ class FrameBuilder {
   const bool separate_;
   FramePlan* frame_ = nullptr;
   bool isMain_ = false;
-  std::unordered_map<uint32_t, uint32_t> index_;  // of an operand's value
+  std::unordered_map<uint32_t, uint32_t> index_;  // operand index to value index
   std::unordered_map<uint32_t, uint32_t> positions_;
   std::vector<Lifetime> lifetimes_;  // by value
   std::vector<size_t> nestedBytes_;  // by node
@@ -234,7 +237,8 @@ RunLayout RunLayout::make(const Model& model, const Plan& plan, const hal::Opera
   layout.main = FrameBuilder(model, plan, sizes, &layout.growing, false)
                     .build(kMainSubgraph, plan.sequence, &tooLarge);
   if (tooLarge) {
-    // Too much for one block: offsets in requests have 32 bits.
+    // One block is too small for all values, because offsets in requests have 32 bits. Each value
+    // gets memory of its own.
     layout.growing = 0;
     tooLarge = false;
     layout.main = FrameBuilder(model, plan, sizes, &layout.growing, true)

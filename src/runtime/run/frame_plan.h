@@ -1,12 +1,13 @@
-// FramePlan: the values that the nodes of a sequence hand to each other, and the places of those
-// that are a run's own, as far as they are known before any run.
-// Thread safety: immutable once made. Ownership: owns its tables; refers to the model.
+// FramePlan: the values that the nodes of a sequence pass to each other.
+// It also holds the places of the values that belong to a run, as far as they are known before the
+// run.
+// Ownership: owns its tables and refers to the model. Thread safety: immutable after construction.
 //
-// A frame is one run of one subgraph's sequence. Values of known size that a frame makes lie in the
-// block of the run (RunMemory), placed by the times at which they are needed; those whose size only
-// the devices find out have memory of their own, which can grow. The frames of a subgraph that is
-// run by an IF or WHILE lie inside the frame of that operation's subgraph, and are there only while
-// the operation runs.
+// A frame is one run of the sequence of one subgraph. A frame places its values of known size in
+// the block of the run (RunMemory). Their offsets follow from the lifetimes of the values. The
+// devices report the size of the other values. Each of these has memory of its own, which can grow.
+// An IF or WHILE runs other subgraphs. Their frames lie inside the frame of the subgraph that
+// contains the operation, and exist only while the operation runs.
 #pragma once
 
 #include <array>
@@ -20,24 +21,24 @@
 
 namespace halyard::runtime {
 
-// A piece of a run's own memory.
+// A piece of the memory of a run.
 struct TemporarySlot {
   bool growing = false;
-  uint32_t index = 0;   // which of the growing ones
-  uint32_t offset = 0;  // otherwise: in bytes from the frame's base on
-  uint32_t bytes = 0;   // what the value has, without padding
+  uint32_t index = 0;   // index among the growing values, if `growing`
+  uint32_t offset = 0;  // in bytes from the base of the frame, if not `growing`
+  uint32_t bytes = 0;   // size of the value without padding; 0: unknown
 };
 
 struct FrameValue {
   enum class Kind : uint8_t { INPUT, OUTPUT, TEMPORARY, CONSTANT, OMITTED };
   Kind kind = Kind::TEMPORARY;
-  uint32_t operand = 0;   // of the subgraph
-  uint32_t position = 0;  // INPUT, OUTPUT: in the subgraph's list
-  // TEMPORARY; and a growing one for an OUTPUT of the model that other nodes read, for runs whose
-  // memory for it may not be read.
+  uint32_t operand = 0;   // index in the subgraph
+  uint32_t position = 0;  // INPUT, OUTPUT: position in the list of the subgraph
+  // For a TEMPORARY. An OUTPUT of the model that other nodes read has a growing slot. A run uses
+  // that slot when the memory for the output is not readable.
   TemporarySlot slot;
-  bool fixed = false;   // its size is known from the model
-  bool isRead = false;  // by a node of the frame, or outside
+  bool fixed = false;   // the model states its size
+  bool isRead = false;  // by a node of the frame, or outside the frame
 };
 
 struct FramePlan;
@@ -45,19 +46,19 @@ struct FramePlan;
 struct FrameNode {
   enum class Kind : uint8_t { COMPUTE, BRANCH, LOOP };
   Kind kind = Kind::COMPUTE;
-  uint32_t step = 0;       // COMPUTE: of the plan
-  uint32_t operation = 0;  // BRANCH, LOOP: of the subgraph
-  // Indices into FramePlan::values. COMPUTE: of the inputs and outputs of the step's model. BRANCH:
-  // the condition, then the inputs of the branches. LOOP: the inputs of condition and body.
+  uint32_t step = 0;       // COMPUTE: index of the step in the plan
+  uint32_t operation = 0;  // BRANCH, LOOP: index of the operation in the subgraph
+  // Indices into FramePlan::values. COMPUTE: the inputs and outputs of the model of the step.
+  // BRANCH: the condition, then the inputs of the branches. LOOP: the inputs of condition and body.
   std::vector<uint32_t> inputs;
   std::vector<uint32_t> outputs;
   std::unique_ptr<FramePlan> first;   // BRANCH: then; LOOP: condition
   std::unique_ptr<FramePlan> second;  // BRANCH: else; LOOP: body
-  uint32_t base = 0;                  // of what follows, from this frame's base on
-  uint32_t framesBase = 0;            // of the frames `first` and `second`, likewise
-  TemporarySlot conditionSlot;        // LOOP: the condition's output
-  // LOOP: by output of the body: what one iteration has written is read by the next one, which
-  // writes the other.
+  uint32_t base = 0;                  // of the slots below, in bytes from the base of this frame
+  uint32_t framesBase = 0;            // of `first` and `second`, in bytes from this frame's base
+  TemporarySlot conditionSlot;        // LOOP: output of the condition
+  // LOOP: two slots for each output of the body. An iteration reads one of them and writes the
+  // other one.
   std::vector<std::array<TemporarySlot, 2>> loopSlots;
 };
 
@@ -68,18 +69,18 @@ struct FramePlan {
   uint32_t bytes = 0;
 };
 
-// The frames of a whole plan.
+// The frames of a plan.
 struct RunLayout {
-  // Values begin at, and have room for, multiples of this.
+  // Alignment of the values in bytes. The space of each value is a multiple of it.
   static constexpr uint32_t kAlignment = 64;
 
-  // `plan` must be one for `model`, with sequences whose values are written before they are read.
+  // `plan` must be a plan for `model`. Its sequences must write each value before they read it.
   // Both must outlive the layout.
   static RunLayout make(const Model& model, const Plan& plan, const hal::OperandSizes& sizes);
 
   FramePlan main;
-  uint32_t growing = 0;  // how many values of unknown size there are
-  bool isChain = false;  // computations one after the other, of values of known size
+  uint32_t growing = 0;  // number of growing values
+  bool isChain = false;  // a sequence of COMPUTE nodes with values of known size only
 };
 
 }  // namespace halyard::runtime

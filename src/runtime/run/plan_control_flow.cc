@@ -1,4 +1,4 @@
-// IF and WHILE that the runtime runs itself: frames inside frames.
+// IF and WHILE operations that the runtime executes itself. Their subgraphs run in nested frames.
 #include <sys/mman.h>
 
 #include <cstring>
@@ -10,7 +10,7 @@
 namespace halyard::runtime {
 namespace {
 
-// Gives the inner frame its inputs; what is not used inside is left out.
+// Gives the inner frame its inputs. Inputs that the frame does not use are skipped.
 void bindInputs(const std::vector<Value>& values, Frame* inner) {
   for (size_t i = 0; i < inner->values.size(); ++i) {
     const FrameValue& plan = inner->plan->values[i];
@@ -63,7 +63,7 @@ Status PlanExecution::runLoop(Frame& frame, const FrameNode& node) {
   const Subgraph& subgraph = *frame.plan->subgraph;
   const Operation& operation = subgraph.operations[node.operation];
   const std::string text = operationText(node.operation, operation.type);
-  // By input of condition and body.
+  // Indexed by the input of condition and body.
   std::vector<Value> state = inputValues(frame, node, 0);
   HALYARD_RETURN_IF_ERROR(runIterations(frame, node, &state), "{}", text);
   for (size_t i = 0; i < node.outputs.size(); ++i) {

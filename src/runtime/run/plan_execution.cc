@@ -1,4 +1,5 @@
-// Steps one after the other: requests from the values of a frame, and what becomes of them.
+// Runs the steps of a plan one after another: makes requests from the values of a frame and takes
+// over the results.
 #include "runtime/run/plan_execution.h"
 
 #include <sys/mman.h>
@@ -12,9 +13,10 @@
 namespace halyard::runtime {
 namespace {
 
-// A value of unknown size that has proved too small has twice the memory the next time, up to this.
+// A growing value that is too small gets twice the memory in the next attempt, up to this size in
+// bytes.
 constexpr uint64_t kMostByDoubling = uint64_t{1} << 31;
-// More than it takes to double a byte up to that.
+// Enough attempts to double one byte up to kMostByDoubling.
 constexpr unsigned kMostAttempts = 40;
 
 bool isEmpty(const Shape& dimensions) {
@@ -63,7 +65,7 @@ Place PlanExecution::constantPlace(const Operand& operand) const {
   place.length = operand.location.length;
   if (operand.lifetime == Lifetime::CONSTANT_COPY) {
     place.kind = Place::Kind::POINTER;
-    // Inputs are never written through.
+    // A device does not write to an input.
     place.pointer =
         const_cast<uint8_t*>(runner_.model().operandValues.data() + operand.location.offset);
   } else {
@@ -144,7 +146,7 @@ hal::ExecutionResult PlanExecution::run() {
   result.status = checkMayGoOn(false);
   if (result.status.ok()) result.status = runSequence(main_);
   if (result.status.ok()) result.status = copyShadows();
-  // After a missed deadline or a failure somebody may still be writing.
+  // After a missed deadline or a failure, a device may still write to the memory of the run.
   reusable_ = result.status.ok() || result.status.code() == ResultCode::OUTPUT_INSUFFICIENT_SIZE;
   if (reusable_) result.outputShapes = std::move(outputs_);
   return result;
@@ -296,7 +298,8 @@ Result<hal::Request> PlanExecution::requestFor(size_t node) {
 
 hal::ExecutionResult PlanExecution::computeStep(size_t step, const PreparedStep& by,
                                                 const hal::Request& request) {
-  // The memory that stands for a token is new in each run.
+  // An execution with tokens is not recorded, because the memory that replaces a token is new in
+  // each run.
   if (arguments_.recording != nullptr && arguments_.memories.empty()) {
     return arguments_.recording->computeStep(step, by.prepared, burst_, request, options_);
   }
@@ -308,7 +311,7 @@ Status PlanExecution::attempt(Frame& frame, const FrameNode& node, const Prepare
   const auto context = [&](Status status) {
     return std::move(status.annotate(runner_.stepText(node.step, *by.device)));
   };
-  // What an earlier attempt has found out of the outputs may be wrong.
+  // Output dimensions from an earlier attempt may be wrong.
   for (const uint32_t output : node.outputs) frame.values[output].dimensions.clear();
   const StepMark mark(runner_, node.step, *by.device);
   for (unsigned attempts = 1;; ++attempts) {
@@ -325,7 +328,7 @@ Status PlanExecution::attempt(Frame& frame, const FrameNode& node, const Prepare
       runner_.addMeasurement(node.step, hal::Clock::now() - started);
     }
     if (!result.status.ok() && result.status.code() != ResultCode::OUTPUT_INSUFFICIENT_SIZE) {
-      // A process that does not answer any more may still be there, and write.
+      // A process that does not answer may still run and write to the memory.
       if (result.status.code() == ResultCode::DEAD_OBJECT)
         HALYARD_RETURN_IF_ERROR(memory_->renew());
       return context(result.status);

@@ -1,6 +1,6 @@
 // PlanExecution: one run of a compound plan.
-// Thread safety: used by one thread. Ownership: borrows everything but the memory of the run, which
-// it takes from the runner's pool and gives back.
+// Thread safety: one thread at a time. Ownership: borrows its arguments. It takes the memory of the
+// run from the pool of the runner and returns it there.
 #pragma once
 
 #include <memory>
@@ -12,17 +12,17 @@
 
 namespace halyard::runtime {
 
-// Where a value is, or is to be written.
+// The place of a value, which may not be written yet.
 struct Place {
   enum class Kind : uint8_t {
     OMITTED,
     POINTER,    // `pointer`, `length` bytes
-    POOL,       // `length` bytes at `offset` of `pool`; both 0: all of it
-    TEMPORARY,  // `length` bytes at `offset` of the run's block
-    GROWING,    // the run's growing value `index`
+    POOL,       // `length` bytes at `offset` of `pool`; both 0: the whole pool
+    TEMPORARY,  // `length` bytes at `offset` of the block of the run
+    GROWING,    // growing value `index` of the run
   };
   Kind kind = Kind::OMITTED;
-  void* pointer = nullptr;  // never written through for an input
+  void* pointer = nullptr;  // not written if the value is an input
   const hal::RequestPool* pool = nullptr;
   uint32_t offset = 0;
   uint32_t length = 0;
@@ -31,16 +31,17 @@ struct Place {
 
 struct Value {
   Place place;
-  Shape known;       // before it has been computed; empty where the subgraph's operand says all
-  Shape dimensions;  // once it has been computed; empty where that says nothing new
-  // The output of the whole model that it is.
+  Shape known;       // dimensions known before the computation; empty: those of the operand in the
+                     // subgraph
+  Shape dimensions;  // dimensions after the computation; empty: the same as before
+  // The position among the outputs of the model, if the value is one of them.
   std::optional<uint32_t> output;
 };
 
-// One run of a subgraph's sequence.
+// One run of the sequence of a subgraph.
 struct Frame {
   const FramePlan* plan = nullptr;
-  uint32_t base = 0;  // in the run's block
+  uint32_t base = 0;  // offset in the block of the run
   std::vector<Value> values;
 };
 
@@ -54,26 +55,27 @@ class PlanExecution {
 
   hal::ExecutionResult run();
 
-  // For fenced executions: the main frame, and the request for a step, whose values all have known
-  // sizes.
+  // For fenced executions, where all values have known sizes. prepareMain() makes the main frame.
+  // requestFor() returns the request for a step.
   Status prepareMain();
   Result<hal::Request> requestFor(size_t node);
-  // Everything has been written, and nobody writes to the run's memory any more.
+  // The caller states that all results are written and that no device writes to the memory of the
+  // run any more.
   void setDone() { reusable_ = true; }
 
  private:
-  // Makes the frame and the places of what it makes itself. Inputs and outputs are the caller's to
-  // bind.
+  // Makes the frame and the places of its temporary and constant values. The caller binds inputs
+  // and outputs.
   Frame makeFrame(const FramePlan& plan, uint32_t base) const;
   void bindMain();
   Place constantPlace(const Operand& operand) const;
   Place slotPlace(const TemporarySlot& slot, uint32_t base) const;
   Value argumentValue(const hal::RequestArgument& argument) const;
 
-  // Outputs that are read but lie in memory that may not be: they are computed elsewhere, and
-  // brought there in the end.
+  // An output that later nodes read, but whose memory is not readable. The run computes it in other
+  // memory and copies it at the end.
   struct Shadow {
-    uint32_t value = 0;  // of the main frame
+    uint32_t value = 0;  // index of the value of the main frame
     Place target;
   };
   Status copyShadows();
@@ -85,49 +87,53 @@ class PlanExecution {
   Status attempt(Frame& frame, const FrameNode& node, const PreparedStep& by);
   hal::ExecutionResult computeStep(size_t step, const PreparedStep& by,
                                    const hal::Request& request);
-  // The step's request; places of unknown size get memory.
+  // The request for the step. Reserves memory for outputs of unknown size.
   Result<hal::Request> requestFor(Frame& frame, const FrameNode& node);
   uint32_t addPool(const hal::RequestPool& pool, hal::Request* request) const;
   Result<hal::RequestArgument> argumentFor(const Frame& frame, uint32_t value,
                                            const Operand& operand, bool isOutput,
                                            hal::Request* request) const;
-  // Takes over what the device reports. False: with more memory the step is to be run again.
+  // Takes over the output shapes that the device reports. False: the caller must run the step
+  // again, with more memory.
   Result<bool> takeResult(Frame& frame, const FrameNode& node, const hal::ExecutionResult& result);
-  // More memory for a growing value that has proved too small.
+  // Reserves more memory for a growing value that was too small.
   Status enlarge(const Value& value, const Operand& operand, const Shape& needed);
-  // OP_FAILED when a value that others will read has no elements: no request can hold it.
+  // OP_FAILED when another node reads an output that has no elements. No request can contain such a
+  // value.
   Status checkNotEmpty(const Frame& frame, const FrameNode& node);
 
-  // plan_control_flow.cc.
+  // In plan_control_flow.cc.
   Status runBranch(Frame& frame, const FrameNode& node);
   Status runLoop(Frame& frame, const FrameNode& node);
-  // What the operation reads from input `first` on, with all that is known of the dimensions.
+  // The values that the operation reads from input `first` on, with all known dimensions.
   static std::vector<Value> inputValues(const Frame& frame, const FrameNode& node, size_t first);
   Status runIterations(const Frame& frame, const FrameNode& node, std::vector<Value>* state);
   Result<bool> runCondition(const Frame& frame, const FrameNode& node,
                             const std::vector<Value>& state);
-  // Replaces the loop's values by the results of one run of the body.
+  // Replaces the values of the loop by the results of one run of the body.
   Status runBody(const Frame& frame, const FrameNode& node, uint64_t iteration,
                  std::vector<Value>* state);
-  // The bytes of a value that has been computed, or of a place of at least `bytes`.
+  // The bytes of a computed value, or of a place of at least `bytes`.
   struct Bytes {
     uint8_t* data = nullptr;
     CpuAccess access;
-    std::shared_ptr<DescribedMemory> described;  // to be written back to
+    // A driver's buffer. After a write the caller copies `staging` to it.
+    std::shared_ptr<DescribedMemory> described;
     SharedMemoryPtr staging;
   };
   Result<Bytes> bytesAt(const Place& place, size_t bytes, bool writes) const;
   Result<bool> readCondition(const Place& place) const;
-  // Brings a value of the loop to output `to` of its operation.
+  // Copies a value of the loop to output `to` of the operation.
   Status copyOut(const Value& from, const Operand& operand, Frame& frame, uint32_t to);
-  // OUTPUT_INSUFFICIENT_SIZE, and so reported, when an output of the model does not fit its place.
+  // Fails with OUTPUT_INSUFFICIENT_SIZE, and marks the output, when an output of the model is too
+  // large for its place.
   Status copyBytes(const Place& from, const Place& to, const Operand& operand,
                    const Shape& dimensions, std::optional<uint32_t> output);
 
   static const Operand& operandOf(const Frame& frame, uint32_t value) {
     return frame.plan->subgraph->operands[frame.plan->values[value].operand];
   }
-  // Of a value, as far as known.
+  // The dimensions of a value, as far as they are known.
   static const Shape& dimensionsOf(const Frame& frame, uint32_t index) {
     const Value& value = frame.values[index];
     if (!value.dimensions.empty()) return value.dimensions;
@@ -146,7 +152,7 @@ class PlanExecution {
   Frame main_;
   std::vector<hal::OutputShape> outputs_;
   std::vector<Shadow> shadows_;
-  // Only the CPU device can run this: no step is to blame.
+  // Only the CPU device can compute the model with these values. No step is at fault.
   bool needsWholeModel_ = false;
 };
 

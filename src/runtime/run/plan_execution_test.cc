@@ -1,4 +1,4 @@
-// Running compound plans: values between steps, of known and of unknown size, and control flow.
+// Tests of compound plans: values of known and unknown size between steps, and control flow.
 #include <sys/mman.h>
 
 #include <random>
@@ -14,7 +14,7 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using enum OperationType;
 
-// out = ((a + 1) * a) - 1, each operation by another device.
+// out = ((a + 1) * a) - 1, each operation on another device.
 std::shared_ptr<Model> chainModel(Shape shape = {2}) {
   auto model = std::make_shared<Model>();
   GraphBuilder graph(model.get(), &model->main);
@@ -90,7 +90,7 @@ TEST(PlanExecution, OutputsInMemoryThatMayNotBeReadAreReadAllTheSame) {
   EXPECT_THAT(arguments.outputs[1], ElementsAre(-1, 6));
 }
 
-// A chain whose sizes only executions know: PAD makes more of it.
+// A chain whose sizes are known only during an execution, because PAD makes values larger.
 std::shared_ptr<Model> growingModel() {
   auto model = std::make_shared<Model>();
   GraphBuilder graph(model.get(), &model->main);
@@ -139,7 +139,7 @@ TEST(PlanExecution, AnOutputThatIsTooSmallIsReportedWithItsShape) {
   EXPECT_THAT(kindsOf(*runner), ElementsAre());
 }
 
-// Of what goes to the next step as of the model's output.
+// The wrong shape belongs to a value between two steps or to an output of the model.
 TEST(PlanExecution, ShapesThatDoNotFitTheirPlacesAreFailures) {
   for (const size_t liar : {size_t{1}, size_t{0}}) {
     TestDevices devices(2);
@@ -285,7 +285,7 @@ TEST(PlanExecution, AFailureAfterALoopDoesNotRunItAgain) {
   const auto runner = runnerOf(model, plan, devices);
   int after = 0;
   devices.script(1).beforeExecution = [&](int number) {
-    // Six times in the loop, then the RELU after it.
+    // Device 1 computes six times in the loop. Only the RELU after the loop fails.
     return number > 6 && ++after > 0 ? opFailed("out of sorts") : okStatus();
   };
   devices.script(0).unsupported = {RELU};
@@ -303,7 +303,7 @@ TEST(PlanExecution, RolesGoThroughControlFlow) {
   TestDevices devices(2);
   const auto loop = loopModel();
   const auto plan = loopPlan(*loop, devices);
-  // Steps: 0 the condition, 1 and 2 the body's ADDs, 3 the RELU.
+  // Steps: 0 is the condition, 1 and 2 are the ADDs of the body, 3 is the RELU.
   using Role = StepRole;
   EXPECT_THAT(rolesOf(*loop, *plan, true, 0), ElementsAre(Role{0, true, 0}, Role{1, true, 0}));
   EXPECT_THAT(rolesOf(*loop, *plan, true, 1), ElementsAre(Role{0, true, 1}));

@@ -23,7 +23,7 @@ class FencedChain final : public hal::FencedExecution {
         options_(options),
         arguments_{request_, memories},
         execution_(runner, arguments_, options_, nullptr) {}
-  // The memory between the steps can be used again once nobody writes to it any more.
+  // Releases the memory between the steps for later runs, if no device writes to it any more.
   ~FencedChain() override {
     if (!complete_) return;
     const Result<FenceState> state =
@@ -33,10 +33,10 @@ class FencedChain final : public hal::FencedExecution {
   FencedChain(const FencedChain&) = delete;
   FencedChain& operator=(const FencedChain&) = delete;
 
-  // Launches all steps and gives the last one's fence.
+  // Launches all steps and returns the fence of the last one.
   Result<UniqueFd> launch(std::span<const int> waitFor) {
     Result<UniqueFd> fence = launchSteps(waitFor);
-    // Those that have been launched must not write any more when somebody else begins anew.
+    // The launched steps must end before the caller computes the model again.
     if (!fence.ok() && last_.valid()) (void)waitFence(last_.get());
     complete_ = fence.ok();
     return fence;
@@ -96,7 +96,7 @@ class FencedChain final : public hal::FencedExecution {
   bool complete_ = false;
 };
 
-// Whether a step can use the buffers whose tokens it would get.
+// Whether the device of the step knows all buffers whose tokens the request contains.
 bool knowsTokens(const PlanRunner& runner, size_t step, const hal::Request& request,
                  const MemoryArguments& memories) {
   const PreparedStepPtr by = runner.recovery().current(step);
@@ -112,12 +112,13 @@ bool knowsTokens(const PlanRunner& runner, size_t step, const hal::Request& requ
 
 bool canChain(const PlanRunner& runner, const hal::Request& request,
               const MemoryArguments& memories) {
-  if (!runner.plan().whyNever.ok()) return true;  // the start says it at once
+  if (!runner.plan().whyNever.ok()) return true;  // startFencedPlan() reports the error
   if (!runner.plan().simple && !runner.layout().isChain) return false;
   for (size_t i = 0; i < runner.plan().steps.size(); ++i) {
     if (!StepRecovery::checkUsable(*runner.recovery().current(i)).ok()) return false;
   }
-  // Outputs that later steps read have to be readable; otherwise they are copied in the end.
+  // Later steps must be able to read outputs that are also their inputs. For write-only memory, a
+  // run copies these outputs at the end.
   const bool isWriteOnly = std::ranges::any_of(request.outputs, [&](const auto& output) {
     if (output.kind != hal::RequestArgument::Kind::POOL) return false;
     const auto* const memory =

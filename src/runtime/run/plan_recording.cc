@@ -7,8 +7,8 @@
 namespace halyard::runtime {
 namespace {
 
-// Concurrent runs take turns with a few memories. A request that differs more often changes with
-// the data, and recording it gains nothing.
+// Concurrent runs alternate between a few memories. A request that changes more often than this
+// depends on the data. Recording it has no benefit.
 constexpr unsigned kMostChanges = 8;
 
 bool isSame(const hal::RequestArgument& a, const hal::RequestArgument& b) {

@@ -1,5 +1,5 @@
-// Tests of executions that are computed again and again: recorded once by the device, and again
-// when another device, or another burst, computes them.
+// Tests of executions that are computed repeatedly. A device records them once. They are recorded
+// again when another device or another burst computes them.
 #include "runtime/run/plan_recording.h"
 
 #include "runtime/testing/plan_test_support.h"
@@ -83,7 +83,7 @@ TEST_F(PlanRecordingTest, ADriverThatStartedAgainRecordsAgain) {
   EXPECT_EQ(devices_.script(0).recorded, 2);
 }
 
-// out = (a + a) * a; each operation by another device.
+// out = (a + a) * a; each operation runs on another device.
 class StepRecordingTest : public ::testing::Test {
  protected:
   StepRecordingTest() {
@@ -112,7 +112,7 @@ class StepRecordingTest : public ::testing::Test {
 
 TEST_F(StepRecordingTest, EachDeviceRecordsItsStepOnce) {
   Arguments arguments{{{0, 0}}, {{0, 0}}, {}};
-  // The memory of the arguments stays the same.
+  // The arguments keep the same memory.
   arguments.inputs[0].reserve(2);
   const auto run = [&](float value) {
     float* const input = arguments.inputs[0].data();

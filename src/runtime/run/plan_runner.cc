@@ -9,7 +9,7 @@
 namespace halyard::runtime {
 namespace {
 
-// Executions of simple plans of which the time is taken: clocks cost more than nothing.
+// The runtime measures only some executions of simple plans, because reading the clock takes time.
 constexpr uint32_t kMeasuredAtFirst = 16;
 constexpr uint32_t kMeasuredLater = 64;
 
@@ -17,8 +17,8 @@ bool mayHaveShapes(const Status& status) {
   return status.ok() || status.code() == ResultCode::OUTPUT_INSUFFICIENT_SIZE;
 }
 
-// A whole model, or a step that is one: the application's own request, but for buffers that
-// `by` does not know.
+// Computes the whole model, or a step that is the whole model, with the request of the application.
+// Buffers that `by` does not know are replaced.
 Status attemptWhole(const RunArguments& arguments, const hal::ExecuteOptions& options,
                     const PreparedStep& by, PlanBurst* steps, hal::ExecutionResult* result) {
   if (arguments.memories.empty() && arguments.recording != nullptr) {
@@ -83,7 +83,7 @@ hal::ExecutionResult PlanRunner::run(const RunArguments& arguments,
   } else {
     result = PlanExecution(*this, arguments, options, burst).run();
     if (isFinal(result.status)) return result;
-    // The application's mistake is one for any device.
+    // An invalid request fails on each device.
     if (!hal::validateRequest(model(), arguments.request, true).ok()) return result;
     result.status = recovery_.computeOnCpu(std::move(result.status), [&](const PreparedStep& by) {
       const StepMark mark(*this, std::nullopt, *by.device);

@@ -1,7 +1,7 @@
-// PlanRunner: what the executions of one compilation share: its plan, who computes the steps now,
-// and memory for what goes from one step to the next.
+// PlanRunner: the state that all executions of one compilation share.
+// It has the plan, the device that computes each step now, and memory for the values between steps.
 // Thread safety: all methods may be called from any thread.
-// Ownership: shares the plan, owns the memory of runs; the devices must outlive it.
+// Ownership: shares the plan and owns the memory of runs. The devices must outlive it.
 #pragma once
 
 #include <atomic>
@@ -22,12 +22,13 @@ namespace halyard::runtime {
 class PlanBurst;
 class PlanRecording;
 
-// One execution's request for the whole model, and the memories made from descriptors whose tokens
-// are in it.
+// The request of one execution for the whole model. It also has the memories made from descriptors
+// whose tokens are in the request.
 struct RunArguments {
   const hal::Request& request;
   const MemoryArguments& memories;
-  // Of a request that is computed again and again. Otherwise null. No other run uses it meanwhile.
+  // For a request that is computed repeatedly; otherwise null. No other run may use it at the same
+  // time.
   PlanRecording* recording = nullptr;
 };
 
@@ -38,9 +39,9 @@ class PlanRunner {
   PlanRunner(const PlanRunner&) = delete;
   PlanRunner& operator=(const PlanRunner&) = delete;
 
-  // Runs the plan once. With OK or OUTPUT_INSUFFICIENT_SIZE there are no shapes at all, or there is
-  // one for each output, which agrees with what was known of it. `burst` may be null; otherwise
-  // nobody else uses it meanwhile.
+  // Runs the plan once. With OK or OUTPUT_INSUFFICIENT_SIZE, the result has no shapes or one shape
+  // for each output. Each shape agrees with the dimensions that were known before. `burst` may be
+  // null. No other thread may use it at the same time.
   hal::ExecutionResult run(const RunArguments& arguments, const hal::ExecuteOptions& options,
                            PlanBurst* burst);
 
@@ -49,14 +50,15 @@ class PlanRunner {
   StepRecovery& recovery() { return recovery_; }
   const StepRecovery& recovery() const { return recovery_; }
   const hal::OperandSizes& sizes() const { return sizes_; }
-  // Of compound plans.
+  // For compound plans only.
   const RunLayout& layout() const { return layout_; }
   RunMemoryPool& memories() { return memories_; }
-  // Request pools for the model's own, for constants that IF and WHILE hand to their subgraphs.
+  // Request pools for the pools of the model. IF and WHILE pass constants in them to their
+  // subgraphs.
   const hal::RequestPool& constantPool(uint32_t index) const { return constantPools_[index]; }
-  // A step has been computed by the device that the plan has for it.
+  // Call this after the planned device has computed a step.
   void addMeasurement(size_t step, hal::Clock::duration duration) const;
-  // Context for an error of a step.
+  // The context of an error in a step.
   std::string stepText(size_t step, const Device& device) const;
 
  private:
@@ -74,11 +76,11 @@ class PlanRunner {
   std::atomic<uint32_t> simpleRuns_ = 0;
 };
 
-// A step's execution in a trace, as long as it lives.
-// Thread safety: one thread. Ownership: owns its text.
+// Marks the execution of a step in a trace, from construction to destruction.
+// Thread safety: one thread at a time. Ownership: owns its text.
 class StepMark {
  public:
-  // nullopt: the model as a whole, in the stead of its steps.
+  // nullopt: the execution of the whole model, without a division into steps.
   StepMark(const PlanRunner& runner, std::optional<size_t> step, const Device& device);
 
  private:
@@ -87,16 +89,16 @@ class StepMark {
 };
 
 // The bursts of one ANeuralNetworksBurst, one for each step.
-// Thread safety: none. Ownership: owns the bursts, shares the prepared models.
+// Thread safety: one thread at a time. Ownership: owns the bursts, shares the prepared models.
 class PlanBurst {
  public:
-  // Opens the bursts of all steps that have some; the others are computed without.
+  // Opens the bursts of all steps whose devices support bursts. Other steps run without a burst.
   explicit PlanBurst(const PlanRunner& runner);
 
-  // Never 0, and never that of another PlanBurst.
+  // Never 0 and unique among all PlanBurst objects.
   uint64_t id() const { return id_; }
-  // Null when the device has none. A step that is computed by another device, or another process,
-  // than the last time gets a burst there.
+  // Null when the device has no burst. When another device or process now computes the step, this
+  // opens a burst there.
   hal::Burst* of(size_t step, const std::shared_ptr<hal::PreparedModel>& prepared);
 
  private:
@@ -110,9 +112,10 @@ class PlanBurst {
   std::vector<StepBurst> bursts_;
 };
 
-// A result of a device. A driver before HAL 1.2 does not say which output is too small: OP_FAILED.
+// The result of a device, with a status that fits its shapes. A driver before HAL 1.2 does not
+// report which output is too small. The status is then OP_FAILED.
 hal::ExecutionResult withShapes(hal::ExecutionResult result);
-// `prepared`'s execution in the burst, or without if it is null.
+// Executes `prepared` in the burst, or without one if `burst` is null.
 hal::ExecutionResult executeOn(hal::PreparedModel& prepared, hal::Burst* burst,
                                const hal::Request& request, const hal::ExecuteOptions& options);
 

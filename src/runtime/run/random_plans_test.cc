@@ -1,5 +1,5 @@
-// Random models, divided at random, computed in all the ways that the API has: always what the CPU
-// device alone computes, also while devices fail and drivers die.
+// Tests of random models that are divided at random and computed in each way that the API has. The
+// results must be those of the CPU device alone, even while devices fail and drivers die.
 #include <random>
 #include <thread>
 
@@ -14,7 +14,7 @@ namespace {
 using enum OperationType;
 using Direction = Execution::Direction;
 
-constexpr std::array kBinary = {ADD, SUB, MUL};  // with an activation
+constexpr std::array kBinary = {ADD, SUB, MUL};  // take an activation
 constexpr std::array kPlainBinary = {MAXIMUM, MINIMUM};
 constexpr std::array kUnary = {RELU, ABS, NEG, RELU6};
 
@@ -23,8 +23,8 @@ struct RandomModel {
   size_t elements = 0;
 };
 
-// A model of elementwise operations on matrices, some of whose outputs are read inside as well, and
-// some of whose dimensions only executions know.
+// A model of elementwise operations on matrices. Operations of the model read some of its outputs.
+// Some dimensions are known only during an execution.
 RandomModel randomModel(std::mt19937& random, bool open) {
   const auto upTo = [&](uint32_t n) { return static_cast<uint32_t>(random() % n); };
   RandomModel result;
@@ -41,7 +41,7 @@ RandomModel randomModel(std::mt19937& random, bool open) {
   const uint32_t operations = 2 + upTo(40);
   for (uint32_t i = 0; i < operations; ++i) {
     const auto any = [&] {
-      // Mostly what is new, so that chains become long.
+      // New values are more likely, so that chains become long.
       const size_t last = values.size();
       return values[upTo(2) == 0 ? last - 1 - upTo(std::min<uint32_t>(3, last)) : upTo(last)];
     };
@@ -52,12 +52,12 @@ RandomModel randomModel(std::mt19937& random, bool open) {
     } else if (upTo(3) == 0) {
       graph.operation(kPlainBinary[upTo(kPlainBinary.size())], {any(), any()}, {out});
     } else {
-      // No step may have nothing but constants to read.
+      // A step must read at least one value that is not a constant.
       graph.binary(kBinary[upTo(kBinary.size())], any(), upTo(4) == 0 ? fixed : any(), out);
     }
     values.push_back(out);
   }
-  // Nor be without outputs.
+  // Each value that no operation reads becomes an output, so that each step has outputs.
   const std::vector<uint32_t> consumers = countConsumers(model.main);
   for (uint32_t i = 0; i < model.main.operands.size(); ++i) {
     Operand& operand = model.main.operands[i];
@@ -68,7 +68,7 @@ RandomModel randomModel(std::mt19937& random, bool open) {
   return result;
 }
 
-// The same for the API's class.
+// Builds the same model with the class of the API.
 std::unique_ptr<ModelBuilder> builderOf(const Model& model, ExtensionRegistry& extensions) {
   auto builder = std::make_unique<ModelBuilder>(extensions);
   const auto expect = [](const Status& status) { EXPECT_TRUE(status.ok()) << status.toString(); };
@@ -145,7 +145,7 @@ class RandomPlans : public ::testing::TestWithParam<uint32_t> {
       EXPECT_TRUE(status.ok()) << status.toString();
     }
   }
-  // As bytes: numbers that are none differ from themselves.
+  // Compares bytes, because a NaN is not equal to itself.
   static bool same(const std::vector<float>& a, const std::vector<float>& b) {
     return a.size() == b.size() && std::memcmp(a.data(), b.data(), a.size() * sizeof(float)) == 0;
   }
@@ -183,7 +183,7 @@ TEST_P(RandomPlans, Compute) {
   expectRight();
 }
 
-// So that the other tests show something.
+// Without this the other tests prove nothing about compound plans.
 TEST_P(RandomPlans, AreMostlyOfSeveralSteps) {
   static size_t models = 0;
   static size_t compound = 0;
@@ -250,8 +250,8 @@ TEST_P(RandomPlans, InMemories) {
   expectSame(status, outputs);
 }
 
-// Every input and output in memory of its own, on a device where that is possible. Then the devices
-// fail: what is in their buffers has to get to those who take over.
+// Each input and output has memory of its own, on a device where that is possible. Then the devices
+// fail. The contents of their buffers must reach the devices that replace them.
 TEST_P(RandomPlans, InMemoriesFromDescriptors) {
   std::vector<std::unique_ptr<Memory>> memories;
   const ArgumentType given = type();

@@ -1,4 +1,4 @@
-// What a device reports of the outputs of an execution, checked against what is known of them.
+// Checks the shapes that a device reports for the outputs of an execution.
 // Thread safety: pure functions. Ownership: none.
 #pragma once
 
@@ -6,7 +6,8 @@
 
 namespace halyard::runtime {
 
-// OP_FAILED unless `reported` can be the shape of output `index`, of which `known` is known.
+// OP_FAILED unless output `index` can have the shape `reported`. `known` holds the dimensions known
+// before the execution.
 Status checkReportedShape(size_t index, const Operand& operand, const Shape& known,
                           const Shape& reported);
 

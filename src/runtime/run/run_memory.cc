@@ -5,7 +5,7 @@
 namespace halyard::runtime {
 namespace {
 
-// Shared memory comes in pages.
+// The size of a page in bytes. Shared memory is a multiple of it.
 constexpr size_t kPage = 4096;
 
 }  // namespace

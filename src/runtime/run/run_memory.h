@@ -1,6 +1,6 @@
-// RunMemory: the memory of one run for values between the nodes of its plan, and RunMemoryPool,
-// which keeps it for later runs.
-// Thread safety: a RunMemory is used by one run at a time; a pool by any thread.
+// RunMemory: the memory of one run for values between the nodes of its plan. RunMemoryPool keeps it
+// for later runs.
+// Thread safety: one run at a time uses a RunMemory. Any thread may use a pool.
 // Ownership: owns shared memory and its mappings.
 #pragma once
 
@@ -17,25 +17,26 @@ namespace halyard::runtime {
 
 class RunMemory {
  public:
-  // `blockBytes` for values of known size, and `growing` values that have no memory yet.
-  // OUT_OF_MEMORY.
+  // Makes a block of `blockBytes` for the values of known size. The `growing` values have no memory
+  // yet. Error: OUT_OF_MEMORY.
   static Result<std::unique_ptr<RunMemory>> create(size_t blockBytes, size_t growing);
 
-  // Valid while there is a block, until renew().
+  // Both are valid until renew(), if there is a block.
   const hal::RequestPool& block() const { return block_.pool; }
   uint8_t* blockData() const { return block_.mapping.data(); }
 
-  // Likewise of growing value i; an invalid pool and null as long as it has no memory.
+  // The same for growing value i. The pool is invalid and the pointer is null before the first
+  // reserve().
   const hal::RequestPool& growing(size_t i) const { return growing_[i].pool; }
   uint8_t* growingData(size_t i) const { return growing_[i].mapping.data(); }
   uint32_t capacity(size_t i) const {
     return static_cast<uint32_t>(std::min<size_t>(growing_[i].mapping.size(), UINT32_MAX));
   }
-  // Gives value i at least `bytes`; what was in it is lost when it had less. OUT_OF_MEMORY.
+  // Gives value i at least `bytes`. If it had less, its contents are lost. Error: OUT_OF_MEMORY.
   Status reserve(size_t i, size_t bytes);
 
-  // Goes on in other memory with the same contents: the old one may be written by a process that
-  // nobody waits for any more. OUT_OF_MEMORY.
+  // Moves the contents to new memory. A process that the runtime no longer waits for may still
+  // write to the old memory. Error: OUT_OF_MEMORY.
   Status renew();
 
  private:
@@ -52,14 +53,14 @@ class RunMemory {
 
 class RunMemoryPool {
  public:
-  // How many are kept that no run uses.
+  // The largest number of unused memories in the pool.
   static constexpr size_t kMostKept = 16;
 
-  // A pool for runs of one layout, by RunMemory::create's arguments.
+  // A pool for runs of one layout, with the arguments of RunMemory::create.
   RunMemoryPool(size_t blockBytes, size_t growing) : blockBytes_(blockBytes), growing_(growing) {}
 
   Result<std::unique_ptr<RunMemory>> borrow();
-  // Only what no process writes to any more.
+  // Only for memory that no process writes to any more.
   void giveBack(std::unique_ptr<RunMemory> memory);
 
  private:

@@ -16,12 +16,12 @@
 namespace halyard::runtime {
 namespace {
 
-// More are not kept waiting, so that copies do not pile up.
+// The largest number of verifications that wait at a time. It limits the memory for copies.
 constexpr unsigned kMostPending = 2;
-// A thread of the lowest class has a thirtieth of a processor that others want all the time; with
-// pauses half a percent.
-constexpr int kPause = 5;                          // times what a verification takes
-constexpr uint32_t kLeastIntervalWithPauses = 10;  // who asks for more wants to test
+// A thread of the lowest class gets about 1/30 of a processor that other threads use all the time.
+// With pauses it gets about half a percent.
+constexpr int kPause = 5;                          // times the duration of a verification
+constexpr uint32_t kLeastIntervalWithPauses = 10;  // a smaller interval is for tests
 
 bool isForeign(const Model& model) {
   const auto inSubgraph = [](const Subgraph& subgraph) {
@@ -32,7 +32,7 @@ bool isForeign(const Model& model) {
   return inSubgraph(model.main) || std::ranges::any_of(model.referenced, inSubgraph);
 }
 
-// Why executions of the plan cannot be verified; empty when they can.
+// The reason why executions of the plan cannot be verified. Empty: they can be verified.
 std::string obstacle(const Model& model, const Plan& plan) {
   if (!plan.whyNever.ok()) return "the model can never be computed";
   if (std::ranges::all_of(plan.steps, [](const auto& step) { return step.device->isCpu(); })) {
@@ -43,7 +43,7 @@ std::string obstacle(const Model& model, const Plan& plan) {
   return {};
 }
 
-// The bytes of one argument, wherever they lie.
+// The bytes of one argument, in any kind of memory.
 Result<std::vector<uint8_t>> bytesOf(const RunArguments& arguments,
                                      const hal::RequestArgument& argument,
                                      const hal::MappedArgument& mapped, size_t length) {
@@ -59,7 +59,8 @@ Result<std::vector<uint8_t>> bytesOf(const RunArguments& arguments,
   return bytes;
 }
 
-// The request with shared memory where it has tokens of drivers' buffers, with what is in them now.
+// Replaces the tokens of drivers' buffers by shared memory with the current contents of the
+// buffers.
 Status replaceTokens(const MemoryArguments& memories, bool areInputs, hal::Request* request) {
   for (uint32_t i = 0; i < request->pools.size(); ++i) {
     const auto* const token = std::get_if<uint32_t>(&request->pools[i]);
@@ -71,7 +72,8 @@ Status replaceTokens(const MemoryArguments& memories, bool areInputs, hal::Reque
       return argument.kind == hal::RequestArgument::Kind::POOL && argument.location.poolIndex == i;
     };
     if (std::ranges::none_of(list, isThere)) {
-      // Of the other kind: nobody looks at it.
+      // The buffer is only used for arguments in the other direction, which the caller does not
+      // read.
       HALYARD_ASSIGN_OR_RETURN(request->pools[i], SharedMemory::create(1, "halyard shadow"));
       continue;
     }
@@ -89,7 +91,7 @@ Status replaceTokens(const MemoryArguments& memories, bool areInputs, hal::Reque
   return okStatus();
 }
 
-// Leaves out what is not looked at, so that it need not be mapped.
+// Removes the arguments of one direction, so that their memory need not be mapped.
 void dropArguments(bool dropInputs, hal::Request* request) {
   for (hal::RequestArgument& argument : dropInputs ? request->inputs : request->outputs) {
     argument = hal::RequestArgument();
@@ -183,7 +185,8 @@ std::shared_ptr<Shadow::Sample> Shadow::begin(const RunArguments& arguments) {
     }
     return okStatus();
   };
-  // Before anything else: the application may use a request that is none.
+  // An invalid request is an error of the application. It is not reported as a skipped
+  // verification.
   if (!hal::validateRequest(*model_, arguments.request, true).ok()) return nullptr;
   if (const Status copied = copy(); !copied.ok()) {
     skip("inputs: " + copied.message());
@@ -252,7 +255,7 @@ Result<std::vector<ShadowValue>> Shadow::compute(const Sample& sample) {
   options.loopTimeout = hal::kMaximumLoopTimeout;
   const hal::ExecutionResult result =
       prepared_->executeSynchronously(requestFor(sample.inputs, outputs), options);
-  // The device may have found other dimensions, which need more room.
+  // The CPU device may report other dimensions, which need more memory.
   const bool tooSmall = result.status.code() == ResultCode::OUTPUT_INSUFFICIENT_SIZE;
   if (!result.status.ok() && !tooSmall) return result.status;
   for (size_t i = 0; i < outputs.size(); ++i) {

@@ -1,8 +1,9 @@
-// Shadow: shadow verification of one compilation: every N-th execution is repeated on the CPU
-// device in the background, from copies, and its results are compared. docs/shadow_verification.md.
+// Shadow: shadow verification of one compilation (docs/shadow_verification.md).
+// The CPU device repeats every N-th execution in the background, with copies of the inputs. Then
+// the results are compared.
 // Thread safety: all methods may be called from any thread.
-// Ownership: shares model, plan and report; the devices must outlive it. One that is destroyed
-// waits for what it has begun.
+// Ownership: shares model, plan and report. The devices must outlive it. The destructor waits for
+// the verifications that have begun.
 #pragma once
 
 #include <atomic>
@@ -22,33 +23,35 @@ namespace halyard::runtime {
 
 class Shadow {
  public:
-  // HALYARD_SHADOW: every how many executions; 0, too, when it is not set or no number.
+  // The value of HALYARD_SHADOW: N for "each N-th execution". 0 if it is not set or not a number.
   static uint32_t intervalOfEnvironment();
 
-  // Null when `interval` is 0 or there is nothing to verify; the report says why.
+  // Null when `interval` is 0 or when there is nothing to verify. In the second case the report
+  // contains the reason.
   static std::shared_ptr<Shadow> make(uint32_t interval, std::shared_ptr<const Plan> plan,
                                       const PlanContext& context);
   ~Shadow();
   Shadow(const Shadow&) = delete;
   Shadow& operator=(const Shadow&) = delete;
 
-  // Counts an execution that begins; whether it is to be verified.
+  // Counts an execution that begins. Returns whether it must be verified.
   bool isTurn() { return (turns_.fetch_add(1, std::memory_order_relaxed) + 1) % interval_ == 0; }
 
-  // What one execution has read and written.
+  // The values that one execution read and wrote.
   struct Sample {
     std::vector<ShadowValue> inputs;
     std::vector<ShadowValue> outputs;
   };
-  // Copies the inputs of an execution that is about to run; null, and the report says why, when
-  // they cannot be had. Its fences are over.
+  // Copies the inputs of an execution that is about to run. The fences that it waits for must be
+  // signalled. Null if there is no copy; the report then contains the reason, except for an invalid
+  // request.
   std::shared_ptr<Sample> begin(const RunArguments& arguments);
-  // Copies the outputs of the execution, which has been computed with these output shapes, and has
-  // it verified.
+  // Copies the outputs of the execution and starts its verification. `shapes` are the computed
+  // output shapes.
   void end(std::shared_ptr<Sample> sample, const RunArguments& arguments,
            std::span<const hal::OutputShape> shapes);
 
-  // Until all that has been begun has been verified.
+  // Waits for all verifications that have begun.
   void wait();
 
  private:
@@ -56,7 +59,7 @@ class Shadow {
 
   void skip(const std::string& reason) const;
   void verify(const Sample& sample);
-  // What the CPU device finds; as many bytes as the sample's outputs have.
+  // Computes the results on the CPU device. They have as many bytes as the outputs of the sample.
   Result<std::vector<ShadowValue>> compute(const Sample& sample);
   void condemn(const Sample& sample, const std::string& difference);
 
@@ -64,13 +67,13 @@ class Shadow {
   const std::shared_ptr<const Plan> plan_;
   const ValidModel model_;
   const std::shared_ptr<Report> report_;
-  std::vector<const Device*> tested_;  // that compute something of the plan, but for the CPU device
+  std::vector<const Device*> tested_;  // compute steps of the plan; without the CPU device
   std::atomic<uint64_t> turns_ = 0;
 
-  std::mutex mutex_;  // for what follows
+  std::mutex mutex_;  // for the members below
   std::condition_variable idle_;
   unsigned pending_ = 0;
-  std::shared_ptr<hal::PreparedModel> prepared_;  // on the CPU device; made by the worker only
+  std::shared_ptr<hal::PreparedModel> prepared_;  // on the CPU device; only the worker sets it
 };
 
 }  // namespace halyard::runtime

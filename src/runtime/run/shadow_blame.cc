@@ -12,7 +12,7 @@ hal::RequestArgument argumentFor(const ShadowValue& value, const uint8_t* data) 
   hal::RequestArgument argument;
   if (value.omitted) return argument;
   argument.kind = hal::RequestArgument::Kind::POINTER;
-  argument.pointer = const_cast<uint8_t*>(data);  // an input's is never written through
+  argument.pointer = const_cast<uint8_t*>(data);  // an input is not written
   argument.length = static_cast<uint32_t>(value.bytes.size());
   return argument;
 }
@@ -80,7 +80,7 @@ class Blame {
   const Plan& plan_;
   const Model& model_;
   hal::Device& cpu_;
-  std::map<uint32_t, ShadowValue> values_;  // by operand of the main subgraph
+  std::map<uint32_t, ShadowValue> values_;  // indexed by operand of the main subgraph
   std::vector<const Device*> guilty_;
 };
 

@@ -1,5 +1,6 @@
-// Which devices of a plan compute a step otherwise than the CPU device, with the same inputs.
-// Thread safety: pure functions; steps are executed on their devices. Ownership: none.
+// Finds the devices of a plan whose results of a step differ from those of the CPU device for the
+// same inputs.
+// Thread safety: pure functions. They execute steps on the devices. Ownership: none.
 #pragma once
 
 #include <cstdint>
@@ -17,15 +18,15 @@ struct ShadowValue {
   Shape dims;
 };
 
-// Runs step after step of the plan, on `cpu` for the values and on its own device for the
-// comparison, which follows the criteria for the step's size. `inputs`: of the main subgraph.
-// OP_FAILED when that does not tell: values of unknown size, control flow that is run by the
-// runtime, errors.
+// Executes each step of the plan on `cpu` and on its own device, and compares the results. The
+// results of `cpu` are the inputs of later steps. The criteria follow from the size of the step.
+// `inputs` are those of the main subgraph.
+// OP_FAILED for values of unknown size, for control flow that the runtime executes, and for errors.
 Result<std::vector<const Device*>> findGuilty(const Plan& plan, const Model& model,
                                               std::span<const ShadowValue> inputs,
                                               hal::Device& cpu);
 
-// The request for values in this process's memory: `outputs` have room for what they hold.
+// The request for values in the memory of this process. `outputs` must have room for the results.
 hal::Request requestFor(std::span<const ShadowValue> inputs, std::span<ShadowValue> outputs);
 
 }  // namespace halyard::runtime

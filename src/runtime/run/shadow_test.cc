@@ -1,4 +1,4 @@
-// Shadow verification, with devices whose results a test spoils.
+// Tests of shadow verification, with devices whose results are wrong.
 #include "runtime/run/shadow.h"
 
 #include <gmock/gmock.h>
@@ -69,7 +69,7 @@ class ShadowTest : public ::testing::Test {
  protected:
   ShadowTest() {
     ::unsetenv("HALYARD_SHADOW");
-    // Otherwise so small a model is not worth the way to a driver.
+    // With the overhead, the runtime would not send such a small model to a driver.
     ::setenv("HALYARD_PARTITION_OVERHEAD", "off", 1);
     const auto services = std::make_shared<hal::SessionServices>();
     hal::DeviceInfo info = cpu::cpuDeviceInfo();
@@ -170,13 +170,13 @@ TEST_F(ShadowTest, ADriverWithWrongResultsIsNotUsedAgain) {
   ASSERT_TRUE(npu().quarantine()->isSet());
   EXPECT_THAT(npu().quarantine()->reason(), HasSubstr("element 0 is 2.5, expected 2"));
   ASSERT_THAT(kindsOf(*compilation), ElementsAre(ReportEvent::Kind::QUARANTINED));
-  // The same compilation goes on, on the CPU device.
+  // The same compilation continues on the CPU device.
   ASSERT_TRUE(runOnce(*compilation).ok());
   EXPECT_EQ(out_[0], 2);
   EXPECT_THAT(kindsOf(*compilation),
               ElementsAre(ReportEvent::Kind::QUARANTINED, ReportEvent::Kind::EXECUTION_FAILED,
                           ReportEvent::Kind::CPU_FALLBACK));
-  // So does a new one, and says why.
+  // A new compilation also uses the CPU device, and its report contains the reason.
   const auto later = compile(std::nullopt);
   ASSERT_TRUE(status_.ok());
   EXPECT_TRUE(later->device().isCpu());
@@ -198,7 +198,7 @@ TEST_F(ShadowTest, ANamedDriverWithWrongResultsFails) {
   EXPECT_THAT(status_.message(), HasSubstr("is not used any more in this process"));
 }
 
-// Of several devices, the one whose step is wrong.
+// Only one of several devices is quarantined: the one whose step is wrong.
 TEST(ShadowOfDividedModels, BlamesTheDeviceThatIsWrong) {
   testing::TestDevices devices(3);
   auto model = std::make_shared<Model>();
@@ -211,7 +211,7 @@ TEST(ShadowOfDividedModels, BlamesTheDeviceThatIsWrong) {
   graph.binary(OperationType::MUL, b, b, c);
   graph.binary(OperationType::ADD, c, a, d);
   const auto plan = testing::planOf(*model, {&devices.at(0), &devices.at(1), &devices.at(2)});
-  // What the second computes is wrong, as a whole: its model is another one.
+  // The second device computes a wrong operation, because its prepared model is another one.
   auto wrong = std::make_shared<Model>(*plan->steps[1].model);
   wrong->main.operations[0].type = OperationType::ADD;
   auto prepared = devices.at(1).hal().prepareModel(validated(wrong).value(), {});
@@ -295,7 +295,7 @@ TEST_F(ShadowTest, InputsAreThoseOfTheExecution) {
   for (int i = 0; i < 20; ++i) {
     in_[0] = static_cast<float>(i);
     ASSERT_TRUE(execution.compute().ok());
-    // At once, while the last may be still being verified.
+    // Overwrites the values at once, perhaps during the verification of the last execution.
     in_[0] = -1000;
     out_[0] = 1000;
   }

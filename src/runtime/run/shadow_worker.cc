@@ -53,7 +53,7 @@ void ShadowWorker::run() {
     work_.pop_front();
     lock.unlock();
     const std::chrono::nanoseconds pause = work();
-    work = nullptr;  // what it holds ends without the lock
+    work = nullptr;  // destroys the objects that the work owns, without the lock
     lock.lock();
     (void)wake_.wait_for(lock, pause, [this] { return hurried_ > 0; });
   }

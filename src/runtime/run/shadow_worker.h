@@ -1,7 +1,7 @@
-// ShadowWorker: the one thread of the process that verifies executions, when nobody else wants the
-// processor.
-// Thread safety: all methods may be called from any thread. Ownership: owns the work until it is
-// done; what has not been done when the process ends is dropped. Nothing destroys the worker.
+// ShadowWorker: the single thread of the process that verifies executions, at the lowest priority.
+// Thread safety: all methods may be called from any thread.
+// Ownership: owns the work until it is done. The work that is not done when the process ends is
+// dropped. The worker is never destroyed.
 #pragma once
 
 #include <chrono>
@@ -20,11 +20,11 @@ class ShadowWorker {
   ShadowWorker(const ShadowWorker&) = delete;
   ShadowWorker& operator=(const ShadowWorker&) = delete;
 
-  // Gives how long the processor is to be left to others afterwards.
+  // Returns the time for which the worker then leaves the processor to other threads.
   using Work = std::function<std::chrono::nanoseconds()>;
-  // False when there is no thread for it.
+  // False when the thread cannot be started.
   bool post(Work work);
-  // While an object exists, a thread waits for work, and the worker makes no pauses.
+  // While an object of this class exists, a thread waits for work and the worker makes no pauses.
   class WithoutPauses {
    public:
     explicit WithoutPauses(ShadowWorker& worker);
@@ -35,7 +35,7 @@ class ShadowWorker {
    private:
     ShadowWorker& worker_;
   };
-  // The CPU device of its own: one thread of the lowest class.
+  // A CPU device for this worker only, with one thread of the lowest class.
   hal::Device& cpu() { return *cpu_; }
 
  private:

@@ -9,10 +9,10 @@
 namespace halyard::runtime {
 namespace {
 
-// A driver that has died this often without a pause is left alone.
+// A driver that has died more often than this, without a long enough pause, is not started again.
 constexpr unsigned kMostDeaths = 5;
 constexpr std::chrono::minutes kPause{10};
-// Failures that may pass count only when they repeat.
+// A transient failure counts only when it repeats.
 constexpr unsigned kMostTransientFailures = 3;
 
 bool isTransient(const Status& status) {
@@ -111,7 +111,7 @@ Status StepRecovery::recover(size_t step, const PreparedStepPtr& failed, Status 
   const Status first = cause;
   PreparedStepPtr last = failed;
 
-  // Somebody else may have found a way already.
+  // Another thread may already have replaced the device of this step.
   if (PreparedStepPtr now = current(step); now != failed) {
     Status status = attempt(*now);
     if (isFinal(status)) return status;
@@ -155,7 +155,7 @@ Status StepRecovery::recover(size_t step, const PreparedStepPtr& failed, Status 
       return status;
     }
     tell(ReportEvent::Kind::EXECUTION_FAILED, step, device, nullptr, status);
-    // Its process may be another one the next time.
+    // The process of the device may be another one the next time.
     if (status.code() == ResultCode::DEAD_OBJECT) forgetCandidate(step, *device);
     cause = makeStatus(status.code(), "{}; before that: {}", status.message(), first.message());
   }

@@ -1,11 +1,11 @@
-// StepRecovery: who computes each step of a plan now, and what is done when that fails.
+// StepRecovery: the device that computes each step of a plan now, and the recovery from failures.
 // Thread safety: all methods may be called from any thread.
-// Ownership: shares the prepared models and the report; plan and devices must outlive it.
+// Ownership: shares the prepared models and the report. Plan and devices must outlive it.
 //
-// A step that fails is computed by somebody else, and stays there: by its own driver, started
-// again, if that has died; by another device that takes all of its operations; by the CPU device.
-// A replacement counts only once it has computed the step: when all fail alike, the values are to
-// blame, not the devices.
+// A step that fails goes to another device and stays there. If its own driver has died, the driver
+// is started again. Otherwise another device that supports all operations of the step computes it,
+// and last the CPU device. A replacement stays only after it has computed the step. When all
+// devices fail, the values are the cause, not the devices.
 #pragma once
 
 #include <chrono>
@@ -23,14 +23,15 @@
 
 namespace halyard::runtime {
 
-// What a compilation has decided beside its plan.
+// The decisions of a compilation that are not in its plan.
 struct PlanContext {
   explicit PlanContext(ValidModel whole) : model(std::move(whole)) {}
 
   ValidModel model;
-  std::vector<uint32_t> applicationOrder;  // of the main subgraph's operations
-  std::vector<const Device*> devices;      // that may compute something, in the API's order
-  // Otherwise nothing may be computed elsewhere than planned.
+  // For each operation of the main subgraph, its index in the application.
+  std::vector<uint32_t> applicationOrder;
+  std::vector<const Device*> devices;  // may compute steps; in the order of the API
+  // False: each step must stay on its planned device.
   bool mayRecover = true;
   hal::PrepareOptions options;  // its deadline is not used
   std::shared_ptr<Report> report;
@@ -38,70 +39,72 @@ struct PlanContext {
   uint64_t compilation = 0;                          // Compilation::id
 };
 
-// A step's model, or the whole model, prepared.
+// A prepared model of a step, or of the whole model.
 struct PreparedStep {
   const Device* device = nullptr;
   std::shared_ptr<hal::PreparedModel> prepared;
-  unsigned deaths = 0;  // of the device that were known by then
+  unsigned deaths = 0;  // number of known deaths of the device at that time
 };
 using PreparedStepPtr = std::shared_ptr<const PreparedStep>;
 
-// An end of an execution that nobody else's attempt could change: success, an output that is too
-// small, a missed deadline.
+// Whether another attempt cannot change the status: success, an output that is too small, or a
+// missed deadline.
 bool isFinal(const Status& status);
 
 class StepRecovery {
  public:
-  // The steps' prepared models must be there.
+  // The prepared models of all steps must exist.
   StepRecovery(const Plan& plan, PlanContext context);
 
   const PlanContext& context() const { return context_; }
-  // Whether anything may be computed elsewhere than planned.
+  // Whether a step may move to a device other than the planned one.
   bool mayRecover() const { return context_.mayRecover; }
-  // For the record: a fenced execution has failed; it has been computed step by step after all.
+  // Record in the report that a fenced execution has failed, or that it was then computed step by
+  // step.
   void tellFencedFailure(const Status& cause) const;
   void tellFencedRetry(const Status& cause) const;
-  // Who computes the step.
+  // The device that computes the step now, with its prepared model.
   PreparedStepPtr current(size_t step) const;
-  // Why `by` must not compute anything; OK when it may.
+  // OK if `by` may compute. Otherwise the reason why it must not.
   static Status checkUsable(const PreparedStep& by);
-  // Whether the step has never been computed by another device, or another process, than planned.
+  // Whether `by` is on the device that the plan has for the step.
   bool asPlanned(size_t step, const PreparedStep& by) const {
     return plan_.steps[step].device == by.device;
   }
 
-  // Computes the step, overwriting what a failed attempt may have written.
+  // Computes the step. It overwrites any results of a failed attempt.
   using Attempt = std::function<Status(const PreparedStep& by)>;
-  // After `failed` has failed to compute the step because of `cause`, which is not final: others
-  // attempt it. The result is final, or the reason why nobody could compute it.
+  // Lets other devices attempt the step after `failed` has failed with `cause`, which must not be
+  // final. Returns a final status, or the reason why no device could compute the step.
   Status recover(size_t step, const PreparedStepPtr& failed, Status cause, const Attempt& attempt);
-  // After the steps could not be computed because of `cause`: the CPU device computes everything.
+  // Lets the CPU device compute the whole model after the steps have failed with `cause`.
   Status computeOnCpu(Status cause, const Attempt& attempt);
 
  private:
   struct Candidate {
-    PreparedStepPtr prepared;  // null: it cannot compute the step
+    PreparedStepPtr prepared;  // null: the device cannot compute the step
     Status reason;
   };
   struct StepState {
-    mutable std::mutex mutex;  // for `current`, and never held for long
+    mutable std::mutex mutex;  // for `current`; held only for a short time
     PreparedStepPtr current;
-    std::mutex preparing;  // for what follows, held while a device prepares the step
+    std::mutex preparing;  // for the members below; held while a device prepares the step
     std::map<const Device*, Candidate> others;
     unsigned transientFailures = 0;
   };
   struct Health {
     unsigned deaths = 0;
-    unsigned inARow = 0;  // without a pause
+    unsigned inARow = 0;  // without a pause of kPause
     hal::TimePoint last;
   };
 
-  // The step prepared anew by its device after that has died; null with `reason` if it cannot.
+  // Prepares the step again on its device after the driver has died. Null, with `reason`, if that
+  // fails.
   PreparedStepPtr restarted(size_t step, const PreparedStepPtr& failed, Status* reason);
   PreparedStepPtr candidate(size_t step, const Device& device, Status* reason);
   Candidate prepareOn(size_t step, const Device& device) const;
-  // Counts the death of the process that `failed` was prepared in, once for all steps. Whether the
-  // device has died so often that it is not started again.
+  // Counts the death of the process in which `failed` was prepared, once for all steps. Returns
+  // whether the device has died too often to be started again.
   bool isLost(const PreparedStep& failed);
   unsigned deathsOf(const Device& device) const;
   void forgetCandidate(size_t step, const Device& device);
@@ -113,12 +116,13 @@ class StepRecovery {
 
   const Plan& plan_;
   const PlanContext context_;
-  const bool hasForeignOperations_;  // OEM or extensions: nothing for the CPU device
+  // OEM or extension operations, which the CPU device does not support.
+  const bool hasForeignOperations_;
   std::vector<std::unique_ptr<StepState>> states_;
 
   mutable std::mutex healthMutex_;
   std::map<const Device*, Health> health_;
-  std::set<const Device*> failed_;  // have been replaced somewhere
+  std::set<const Device*> failed_;  // devices that have been replaced in at least one step
 
   std::mutex wholeMutex_;
   std::optional<Candidate> whole_;  // the whole model on the CPU device

@@ -1,4 +1,5 @@
-// What becomes of executions when devices fail: results by another route, and the story on record.
+// Tests of executions on devices that fail: other devices compute the results, and the report
+// contains the events.
 #include <random>
 #include <thread>
 
@@ -12,7 +13,7 @@ using ::testing::HasSubstr;
 using enum OperationType;
 using enum ReportEvent::Kind;
 
-// out = (a + a) * a - a; the three operations on test-0, test-1 and the CPU device.
+// out = (a + a) * a - a; the three operations run on test-0, test-1 and the CPU device.
 class StepRecoveryTest : public ::testing::Test {
  protected:
   StepRecoveryTest() {
@@ -32,7 +33,7 @@ class StepRecoveryTest : public ::testing::Test {
                        devices_, explicitDevices);
   }
 
-  // Runs it, and expects the right result.
+  // Runs the plan and expects correct results.
   void expectRight(int times = 1) {
     for (int i = 0; i < times; ++i) {
       Arguments arguments{{{3, -2}}, {{0, 0}}, {}};
@@ -51,7 +52,7 @@ class StepRecoveryTest : public ::testing::Test {
     return [=](int) { return Status(code, text); };
   }
 
-  // Both devices, a spare one, and the CPU device.
+  // Two devices of the plan and a spare device, beside the CPU device.
   TestDevices devices_{3};
   std::shared_ptr<Model> model_ = std::make_shared<Model>();
   std::unique_ptr<PlanRunner> runner_;
@@ -62,7 +63,7 @@ TEST_F(StepRecoveryTest, AFailedStepIsComputedByAnotherDeviceFromThenOn) {
   devices_.script(0).beforeExecution = failsWith(ResultCode::OP_FAILED, "out of sorts");
   expectRight(3);
   EXPECT_EQ(devices_.script(0).executions, 1);
-  EXPECT_EQ(devices_.script(1).executions, 6);  // its own step, and the other
+  EXPECT_EQ(devices_.script(1).executions, 6);  // its own step and the step of test-0
   EXPECT_THAT(kindsOf(*runner_), ElementsAre(EXECUTION_FAILED, OTHER_DEVICE));
   const ReportEvent event = events()[1];
   EXPECT_EQ(event.device, "test-0");
@@ -91,7 +92,7 @@ TEST_F(StepRecoveryTest, ADeviceThatHasFailedIsNotAskedAgain) {
   devices_.script(2).beforeExecution = failsWith(ResultCode::OP_FAILED, "two");
   expectRight(1);  // step 1 goes to test-0
   devices_.script(0).beforeExecution = failsWith(ResultCode::OP_FAILED, "zero");
-  expectRight(3);  // both steps to test-2, which fails, and to the CPU
+  expectRight(3);  // test-2 gets both steps and fails; then the CPU device gets them
   EXPECT_EQ(devices_.script(1).executions, 1);
   EXPECT_EQ(devices_.script(2).executions, 2);
   EXPECT_EQ(devices_.script(0).executions, 4);
@@ -175,7 +176,7 @@ TEST_F(StepRecoveryTest, OneDeathIsOneForAllStepsOfTheDevice) {
 }
 
 TEST_F(StepRecoveryTest, WhatFailsEverywhereIsNotTheDevicesFault) {
-  // GATHER of an element that is not there fails on every device.
+  // GATHER with an index out of range fails on each device.
   auto model = std::make_shared<Model>();
   GraphBuilder graph(model.get(), &model->main);
   const uint32_t a = graph.input({2});
@@ -269,7 +270,7 @@ TEST_F(StepRecoveryTest, ResultsThatCannotBeAreFailures) {
   };
   expectRight(2);
   EXPECT_EQ(devices_.script(0).executions, 1);
-  EXPECT_EQ(devices_.script(1).executions, 2);  // its own step, and that of test-0 after it
+  EXPECT_EQ(devices_.script(1).executions, 2);  // its own step, then the step of test-0
 }
 
 TEST_F(StepRecoveryTest, SimplePlansRecoverAsWell) {
@@ -297,7 +298,7 @@ TEST_F(StepRecoveryTest, BadArgumentsAreNotTheDevicesFault) {
 }
 
 TEST_F(StepRecoveryTest, ValuesWithoutElementsAreForTheCpuAlone) {
-  // t = PAD of a slice of size 0 from a tensor; it has a rank, but no elements.
+  // t = PAD of a slice of size 0. The tensor has a rank but no elements.
   auto model = std::make_shared<Model>();
   GraphBuilder graph(model.get(), &model->main);
   const uint32_t a = graph.input({4});
@@ -330,7 +331,7 @@ TEST_F(StepRecoveryTest, ValuesWithoutElementsAreForTheCpuAlone) {
   ASSERT_TRUE(slice(1, 3).status.ok());
   EXPECT_EQ(results[1], 3);
   const auto empty = slice(2, 2);
-  // Whatever the CPU says of it: nobody else is to blame.
+  // No device failure is reported. The result of the CPU device does not matter.
   const auto kinds = kindsOf(*runner);
   EXPECT_EQ(std::ranges::count(kinds, EXECUTION_FAILED), 0) << empty.status.toString();
   ASSERT_TRUE(slice(0, 4).status.ok());

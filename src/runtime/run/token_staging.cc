@@ -7,7 +7,8 @@
 namespace halyard::runtime {
 namespace {
 
-// Bytes of what the buffer holds, or is to hold.
+// The size of the contents of the buffer, in bytes. For an output, this is the size after the
+// computation.
 Result<uint32_t> sizeOf(const DescribedMemory& memory, const Shape& dimensions, bool isInput) {
   const auto known = combineShapes(memory.initialDimensions(), dimensions);
   std::optional<uint32_t> size = known ? memory.bytes(*known) : std::nullopt;

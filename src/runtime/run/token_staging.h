@@ -1,6 +1,7 @@
-// TokenStaging: shared memory in the place of a driver's buffers, for a computation by somebody who
-// cannot use them: another device, or the same one after its process has ended.
-// Thread safety: as a request's. Ownership: owns the shared memory, shares the buffers.
+// TokenStaging: shared memory in place of a driver's buffers.
+// A device that cannot use the buffers computes in it. That is another device, or the same device
+// after its process has ended.
+// Thread safety: one thread at a time. Ownership: owns the shared memory, shares the buffers.
 #pragma once
 
 #include <memory>
@@ -13,11 +14,13 @@ namespace halyard::runtime {
 
 class TokenStaging {
  public:
-  // Puts shared memory into `request` wherever it has a token that `prepared` does not know, and
-  // copies the inputs in. OP_FAILED when the size of an output is open; a driver's own error.
+  // Replaces each token in `request` that `prepared` does not know by shared memory, and copies the
+  // inputs into it.
+  // Errors: OP_FAILED when the size of a buffer is unknown; errors of the driver that owns the
+  // buffer.
   static Result<TokenStaging> stage(const MemoryArguments& memories,
                                     const hal::PreparedModel& prepared, hal::Request* request);
-  // After a computation that has succeeded: brings the outputs to the buffers.
+  // Call this after a successful computation. It copies the outputs to the buffers.
   Status copyBack() const;
 
  private:

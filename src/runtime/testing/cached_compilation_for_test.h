@@ -1,5 +1,5 @@
-// CachedPreparationTest: compilations of one small model on a device that notes what is asked of
-// it. Thread safety: as a fixture. Ownership: the fixture owns its folder and devices.
+// CachedPreparationTest: compilations of one small model on a device that records its calls.
+// Thread safety: one thread at a time. Ownership: the fixture owns its folder and devices.
 #pragma once
 
 #include <filesystem>
@@ -15,7 +15,7 @@ namespace halyard::runtime::testing {
 
 class CachedPreparationTest : public CachingDeviceTest {
  protected:
-  // out = in + weights, in the application's own way.
+  // out = in + weights, built as an application builds it.
   std::unique_ptr<ModelBuilder> newModel() {
     if (manager_ == nullptr) start();
     auto builder = std::make_unique<ModelBuilder>(manager_->extensions());
@@ -42,7 +42,7 @@ class CachedPreparationTest : public CachingDeviceTest {
     return std::move(compilation).value();
   }
 
-  // One compilation on the device that runs as it should; what became of the cache.
+  // Makes one compilation, checks that it computes correctly, and returns its cache record.
   CacheRecord compile(bool withCache = true) {
     const auto model = newModel();
     const auto compilation = newCompilation(*model);

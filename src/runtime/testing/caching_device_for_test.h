@@ -1,6 +1,6 @@
-// A device in this process that saves in cache files, and does on loading what a test wants.
-// Thread safety: the script is changed while nothing is prepared. Ownership: the device shares its
-// script with the test; the fixture owns its folder.
+// A device in this process that saves models in cache files. A test controls the result of loading.
+// Thread safety: a test may change the script while no model is prepared.
+// Ownership: the device shares its script with the test. The fixture owns its folder.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -29,19 +29,19 @@ struct CachingScript {
   std::string version = "1";
   uint32_t modelFiles = 1;
   uint32_t dataFiles = 1;
-  uint32_t preferences = hal::kEveryPreference;  // for which it saves
+  uint32_t preferences = hal::kEveryPreference;  // preferences for which it saves
   std::set<OperationType> unsupported;
-  Status fromCache;  // otherwise, what is found in the files decides
+  Status fromCache;  // an error is the result of loading; with OK, the contents of the files decide
   std::function<Status()> beforeLoad;
   std::function<Status()> beforePrepare;
   bool writes = true;                      // when it prepares
-  bool loadsNothing = false;               // OK without a model
-  std::shared_ptr<const Model> interface;  // given back instead of the model
+  bool loadsNothing = false;               // returns OK without a model
+  std::shared_ptr<const Model> interface;  // returned instead of the interface of the model
 
-  // What was asked of it.
+  // A call of the device.
   struct Call {
     bool isLoad = false;
-    bool hadCache = false;  // a token, and files or none
+    bool hadCache = false;  // a token, with or without files
     size_t modelFiles = 0;
     size_t dataFiles = 0;
     hal::Token token = {};
@@ -50,7 +50,7 @@ struct CachingScript {
   std::vector<Call> calls;
   std::shared_ptr<const hal::CacheFiles> lastFiles;
   int waits = 0;
-  // Prepared models made so far answer DEAD_OBJECT.
+  // Prepared models of an earlier generation answer DEAD_OBJECT.
   std::atomic<int> generation = 0;
 
   std::vector<Call> takeCalls() {
@@ -122,7 +122,7 @@ class CachingDevice final : public hal::Device {
     return okStatus();
   }
 
-  // What a file of the set has; `index` counts all of them.
+  // The contents of a file of the set. `index` counts the files of both kinds.
   static std::string contentOf(const Model& model, const hal::Token& token, size_t index) {
     std::string text(token.begin(), token.end());
     text += fmt::format("file {} of {} operations, values ", index, model.main.operations.size());
@@ -155,7 +155,7 @@ class CachingDevice final : public hal::Device {
     for (const UniqueFd& fd : files.dataCache) fds.push_back(fd.get());
     return fds;
   }
-  // A full disk is no failure.
+  // A full disk does not fail the preparation.
   static void save(const Model& model, const hal::CacheFiles& files) {
     const std::vector<int> fds = allOf(files);
     for (size_t i = 0; i < fds.size(); ++i) {
@@ -180,7 +180,7 @@ class CachingDevice final : public hal::Device {
   std::shared_ptr<hal::Device> real_;
 };
 
-// A folder, a device, and the runtime's list of devices.
+// Has a folder, a device, and the device list of the runtime.
 class CachingDeviceTest : public ::testing::Test {
  protected:
   void SetUp() override {
@@ -195,13 +195,13 @@ class CachingDeviceTest : public ::testing::Test {
     std::filesystem::remove_all(folder_);
   }
 
-  // The devices anew, as in another process.
+  // Makes new device objects, as another process does.
   void start() {
     std::vector<Device> drivers;
     drivers.emplace_back(std::make_shared<CachingDevice>(script_), "caching.json", false);
     manager_ = std::make_unique<DeviceManager>(std::move(drivers));
   }
-  // All in the folder but the lock, sorted.
+  // All files in the folder except the lock file, sorted.
   std::vector<std::string> files() const {
     std::vector<std::string> names;
     for (const auto& entry : std::filesystem::directory_iterator(folder_)) {

@@ -1,6 +1,6 @@
-// Devices whose answers a test decides, and plans made with them.
-// Thread safety: none needed. Ownership: FakeDevices owns its devices; scripts are shared with
-// them.
+// Devices with scripted answers, and plans made with them.
+// Thread safety: one thread at a time. Ownership: FakeDevices owns its devices and shares the
+// scripts with them.
 #pragma once
 
 #include <algorithm>
@@ -19,21 +19,22 @@
 
 namespace halyard::runtime::testing {
 
-// What a device does; changing it later changes the device.
+// The behaviour of a device. A later change of the script changes the device.
 struct Script {
   std::string name;
   float execTime = 1;
   float powerUsage = 1;
   HalVersion version = HalVersion::V1_3;
-  FeatureLevel level = FeatureLevel::FL8;  // with HAL 1.3
-  // Of what its level complies with; empty: everything that the CPU device takes.
+  FeatureLevel level = FeatureLevel::FL8;  // for HAL 1.3
+  // Among the operations that its level allows. Empty: all operations that the CPU device supports.
   std::function<bool(const Model& model, const Operation& operation)> takes;
-  std::function<Result<std::vector<bool>>(const Model& model)> supported;  // instead of all that
-  std::function<Status(const Model& model)> prepare;                       // comes first
-  bool canPrepareAnything = false;  // models that cannot be executed, too
+  // Replaces the answer above.
+  std::function<Result<std::vector<bool>>(const Model& model)> supported;
+  std::function<Status(const Model& model)> prepare;  // called before the preparation
+  bool canPrepareAnything = false;                    // also models that cannot be executed
   int asked = 0;
   int prepared = 0;
-  int preparedIfSupported = 0;  // calls that do both
+  int preparedIfSupported = 0;  // calls of prepareIfSupported
 };
 
 class UnusablePreparedModel : public hal::PreparedModel {
@@ -91,7 +92,7 @@ class FakeDevice : public hal::Device {
   std::shared_ptr<hal::Device> real_;
 };
 
-// The fakes in their order, and the CPU device.
+// The fake devices in their order, and the CPU device.
 class FakeDevices {
  public:
   Script& add(std::string name, float execTime = 1) {
@@ -100,7 +101,7 @@ class FakeDevices {
     scripts_.back()->execTime = execTime;
     return *scripts_.back();
   }
-  // After the last add(). `withCpu`: the list ends with the CPU device.
+  // Call it after the last add(). `withCpu`: the list ends with the CPU device.
   std::vector<const Device*> list(bool withCpu = true) {
     if (manager_ == nullptr) {
       std::vector<Device> drivers;
@@ -121,7 +122,7 @@ class FakeDevices {
   std::unique_ptr<DeviceManager> manager_;
 };
 
-// Takes operations of these types only.
+// Supports operations of these types only.
 inline auto takesOnly(std::vector<OperationType> types) {
   return [types = std::move(types)](const Model&, const Operation& operation) {
     return std::find(types.begin(), types.end(), operation.type) != types.end();
@@ -133,7 +134,7 @@ inline auto takesAllBut(std::vector<OperationType> types) {
   };
 }
 
-// Every operation costs a microsecond on the CPU, whatever its size; every part on a driver
+// Each operation takes a microsecond on the CPU, for each size. On a driver, each part takes
 // `wakeNs` and each byte `nsPerByte`.
 inline CostSettings flatCosts(double wakeNs, double nsPerByte = 0) {
   CostSettings settings;
@@ -141,7 +142,7 @@ inline CostSettings flatCosts(double wakeNs, double nsPerByte = 0) {
   settings.link = [=](const Device&) { return LinkCosts{wakeNs, nsPerByte}; };
   return settings;
 }
-// NNAPI's plain choice.
+// The choice of NNAPI's runtime, without costs of boundaries.
 inline CostSettings noCosts() {
   CostSettings settings;
   settings.boundaries = false;
@@ -165,7 +166,7 @@ inline Result<std::shared_ptr<const Plan>> makePlan(const std::shared_ptr<const 
                      report == nullptr ? &unused : report);
 }
 
-// "A{0,1} if#2(then B{0} else B{0})": devices and operations in their order.
+// The devices and operations in their order, such as "A{0,1} if#2(then B{0} else B{0})".
 inline std::string textOf(const Plan& plan, const PlanSequence& sequence) {
   std::string text;
   for (const PlanNode& node : sequence) {

@@ -1,6 +1,6 @@
-// For tests of plans: devices that misbehave on order, models built by hand, and plans made of
+// Support for tests of plans: devices with scripted failures, hand-built models, and plans for
 // them.
-// Thread safety: scripts may be changed while no execution runs, but for what is atomic.
+// Thread safety: a test may change non-atomic members of scripts only while no execution runs.
 // Ownership: a ScriptedDevice shares its script with the test.
 #pragma once
 
@@ -25,11 +25,12 @@
 
 namespace halyard::runtime::testing {
 
-// What a device does beside computing on the CPU.
+// The behaviour of a device in addition to computing on the CPU.
 struct DeviceScript {
-  // Called before each execution, with its number in the life of the device; an error ends it.
+  // Called before each execution, with its number in the lifetime of the device. An error ends the
+  // execution.
   std::function<Status(int number)> beforeExecution;
-  // Called with each result; may spoil it.
+  // Called with each result, which it may change.
   std::function<void(hal::ExecutionResult& result)> afterExecution;
   std::function<Status()> prepare;
   std::function<Status()> record;
@@ -37,7 +38,7 @@ struct DeviceScript {
   std::atomic<int> executions = 0;
   std::atomic<int> prepared = 0;
   std::atomic<int> recorded = 0;
-  // All prepared models made so far answer DEAD_OBJECT, as after the end of a driver's process.
+  // Simulates the end of the driver's process. All existing prepared models answer DEAD_OBJECT.
   void die() { ++generation; }
   std::atomic<int> generation = 0;
   std::function<Status()> wait;
@@ -100,7 +101,7 @@ class ScriptedDriver final : public hal::Device {
   const std::shared_ptr<hal::Device> real_;
 };
 
-// Devices "test-0", "test-1" and so on, as the runtime has them, and the CPU device.
+// The devices "test-0", "test-1" and so on, as the runtime has them, and the CPU device.
 class TestDevices {
  public:
   explicit TestDevices(size_t count) {
@@ -111,7 +112,7 @@ class TestDevices {
       hal::DeviceInfo info = cpu::cpuDeviceInfo();
       info.name = fmt::format("test-{}", i);
       info.type = hal::DeviceType::ACCELERATOR;
-      // The first is the fastest; all are faster than the CPU device.
+      // The first device is the fastest. All are faster than the CPU device.
       const float ratio = 0.1f + 0.05f * static_cast<float>(i);
       info.capabilities = hal::Capabilities::uniform({ratio, ratio});
       drivers.emplace_back(
@@ -123,7 +124,7 @@ class TestDevices {
   }
   DeviceScript& script(size_t i) { return *scripts_[i]; }
   DeviceManager& manager() { return *manager_; }
-  // The CPU device is the last.
+  // The CPU device is the last one.
   const Device& at(size_t i) const { return manager_->devices()[i]; }
   std::vector<const Device*> all() const {
     std::vector<const Device*> list;
@@ -189,7 +190,7 @@ class GraphBuilder {
   Subgraph* subgraph_;
 };
 
-// Adds a step for the operations to the plan, and prepares it.
+// Adds a step for the operations to the plan and prepares it.
 inline ComputeNode addStep(Plan* plan, const Model& model, uint32_t subgraph, const Device& device,
                            std::vector<uint32_t> operations) {
   const std::vector<uint32_t> consumers = countConsumers(subgraphAt(model, subgraph));
@@ -207,7 +208,7 @@ inline ComputeNode addStep(Plan* plan, const Model& model, uint32_t subgraph, co
   return {static_cast<uint32_t>(plan->steps.size() - 1)};
 }
 
-// A plan of one operation after the other, in runs of the same device.
+// A plan that computes the operations in order. Consecutive operations on one device form a step.
 inline std::shared_ptr<Plan> planOf(const Model& model, const std::vector<const Device*>& devices) {
   auto plan = std::make_shared<Plan>();
   for (uint32_t i = 0; i < devices.size();) {
@@ -219,7 +220,7 @@ inline std::shared_ptr<Plan> planOf(const Model& model, const std::vector<const 
   return plan;
 }
 
-// A runner for the plan, with everything that may be used in recovery.
+// A runner for the plan that may use all devices for recovery.
 inline std::unique_ptr<PlanRunner> runnerOf(std::shared_ptr<const Model> model,
                                             std::shared_ptr<const Plan> plan,
                                             const TestDevices& devices,

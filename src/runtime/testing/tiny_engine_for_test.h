@@ -1,5 +1,5 @@
-// An engine of a few lines that runs plans, for tests of what is in them.
-// Thread safety: none needed. Ownership: borrows plan and model.
+// TinyEngine: a minimal engine that executes plans, for tests of the contents of plans.
+// Thread safety: one thread at a time. Ownership: borrows plan and model.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -19,7 +19,7 @@ class TinyEngine {
 
   TinyEngine(const Plan& plan, const Model& model) : plan_(plan), model_(model) {}
 
-  // Values of the main subgraph's outputs for those of its inputs.
+  // The values of the outputs of the main subgraph for the given inputs.
   std::vector<Bytes> run(const std::vector<Bytes>& inputs) {
     return runSubgraph(kMainSubgraph, plan_.sequence, inputs);
   }

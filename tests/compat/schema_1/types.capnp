@@ -7,8 +7,8 @@ using Cxx = import "/capnp/c++.capnp";
 $Cxx.namespace("halyard::wire_schema_1");
 
 const protocolVersion :UInt32 = 1;
-# Version of these files as a whole. Fields may be added under the same number (the usual Cap'n Proto
-# evolution); a change of meaning takes a new one, and peers with different numbers do not talk.
+# The version of these files as a whole. Added fields keep the number, as usual in Cap'n Proto. A
+# change of meaning needs a new number. Peers with different numbers do not communicate.
 
 const maxFdsPerMessage :UInt32 = 128;
 # A message carries at most this many file descriptors. The kernel takes 253; a sender that tries
@@ -26,7 +26,7 @@ enum ErrorStatus {
   resourceExhaustedTransient @7;
   resourceExhaustedPersistent @8;
 }
-# Every method with a status also returns `message`: what was wrong, in words, empty with `none`.
+# Every method with a status also returns `message`: a text of the error, empty with `none`.
 
 enum DeviceStatus { available @0; busy @1; offline @2; unknown @3; }
 
@@ -125,7 +125,7 @@ enum MemoryKind {
 }
 
 struct Memory {
-  # `size` bytes at `offset` of a file. The receiver believes none of it.
+  # `size` bytes at `offset` of a file. The receiver must check all fields.
   kind @0 :MemoryKind;
   size @1 :UInt64;
   prot @2 :UInt32;  # 1: may be read, 2: may be written
@@ -133,9 +133,9 @@ struct Memory {
   file :union {
     fd @4 :FileDescriptor;
     sameAs @5 :UInt32;
-    # The file of an earlier memory of the same list (tokens not counted), which itself has `fd`: a
-    # message must not
-    # carry the same descriptor twice, as each copy counts against maxFdsPerMessage.
+    # The file of an earlier memory of the same list, which has `fd`. Tokens do not count in the
+    # list. A message must not carry the same descriptor twice: each copy counts against
+    # maxFdsPerMessage.
   }
 }
 
@@ -190,7 +190,7 @@ struct Extension {  # 1.2
 }
 
 struct Handle {  # 1.2
-  # A cache file: exactly one descriptor when all is well.
+  # A cache file: exactly one descriptor if it is valid.
   fds @0 :List(FileDescriptor);
 }
 

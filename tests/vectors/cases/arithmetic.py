@@ -9,7 +9,7 @@ SYMBOL = {"ADD": np.add, "SUB": np.subtract, "MUL": np.multiply, "DIV": np.divid
 
 
 def divisors(random, *shape):
-    """Powers of two and their negatives: quotients that round nowhere."""
+    """Powers of two and their negatives: no quotient needs rounding."""
     return 2.0 ** random.randint(-2, 3, shape) * random.choice([-1, 1], shape)
 
 

@@ -268,7 +268,7 @@ def if_in_while(c):
 
 
 def computed_around(c):
-    """What enters the loop is computed, and so is what follows it; two loops in a row."""
+    """The loop's inputs are computed, and its results are used further. Also two loops in a row."""
     start, first, second = temp("F32"), temp("F32"), temp("F32")
     counters = temp("I32"), temp("I32")
     x = real("F32", [[1.0, 2.0], [3.0, -4.0]])

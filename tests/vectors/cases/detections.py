@@ -1,5 +1,5 @@
-"""Operations on boxes and their scores. Scores are all different, but for the cases of ties, and
-overlaps stay clear of the thresholds, so that order and choice do not hang on a last bit."""
+"""Operations on boxes and their scores. Scores are all different, except in the cases of ties.
+Overlaps are not close to the thresholds. So order and choice do not depend on the last bit."""
 import itertools
 
 import numpy as np
@@ -112,8 +112,8 @@ def nms_targets(type_, count=None):
 
 
 def crowd(random, count, classes):
-    """Boxes of one size in steps of 4: overlaps are a few well-separated fractions (9/17, 5/21,
-    3/11, 0.15, 0.08), and products with them of unequal scores are unequal."""
+    """Boxes of one size in steps of 4. Overlaps are a few well-separated fractions (9/17, 5/21,
+    3/11, 0.15, 0.08). Products of unequal scores with them are unequal."""
     corner = random.randint(0, 4, [count, classes, 2]) * 4.0
     return np.concatenate([corner, corner + 13.0], 2).reshape(count, classes * 4)
 
@@ -152,7 +152,7 @@ def box_with_nms_limit():
                  ("SLICE", [real(type_, np.ones([1, 8])), ints([0, 0]), ints([0, 8])], [more[1]]),
                  ("BOX_WITH_NMS_LIMIT", [more[0], more[1], batch, *inputs(type_, 0, "n")[3:]],
                   nms_targets(type_))])
-        # Of two boxes with one score the first is taken, and the other goes.
+        # Of two boxes with equal scores the first is chosen, and the other is dropped.
         square = [[0.0, 0.0, 13.0, 13.0], [4.0, 0.0, 17.0, 13.0], [40.0, 0.0, 53.0, 13.0]]
         c.add(f"{type_.lower()}_equal_scores", "BOX_WITH_NMS_LIMIT",
               [real(type_, [[0.0, 0.5], [0.0, 0.5], [0.0, 0.75]]),
@@ -209,11 +209,11 @@ def generate_proposals():
             c.add(f"{type_.lower()}_{'nchw' if nchw else 'nhwc'}_{name}", "GENERATE_PROPOSALS",
                   inputs(type_, name, nchw, **arguments), proposal_targets(type_))
     for type_ in DATA_TYPES:
-        # Among equal scores the first in the order as it is then.
+        # Among equal scores, the first in the present order is chosen.
         ins = inputs(type_, "ties", overlap=0.41)
         ins[0] = real(type_, c.random("tied").randint(1, 4, [2, 3, 4, 2]) / 4, SCORES.get(type_))
         c.add(f"{type_.lower()}_ties", "GENERATE_PROPOSALS", ins, proposal_targets(type_))
-    # Boxes beside the picture shrink to its edge; a negative least size lets them be but for that.
+    # Boxes beside the picture shrink to its edge. With a negative least size they are still kept.
     c.add("f32_beside_the_picture", "GENERATE_PROPOSALS",
           inputs("F32", "beside", smallest=-1.0, info=((25.0, 20.0), (14.0, 30.0))),
           proposal_targets("F32"))

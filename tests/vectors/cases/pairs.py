@@ -1,4 +1,4 @@
-"""Operations of two or three tensors, element by element, but for arithmetic."""
+"""Operations of two or three tensors, element by element, except arithmetic."""
 import numpy as np
 
 from builder import (Collection, DATA_TYPES, FLOAT_TYPES, QUANT_TYPES, const, grid, out, real,

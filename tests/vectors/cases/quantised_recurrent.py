@@ -93,7 +93,7 @@ def quantized_lstm():
         def norm_weight(present):
             return wide(present, 4000, 20001, 2.0**-15)
 
-        # Without layer norm the bias has no settled meaning: it is 0 there.
+        # Without layer norm the meaning of the bias is not defined: it is 0 there.
         reach = 3000000 if norm else 0
         gate_bias = lambda: stored("I32", r.randint(-reach, reach + 1, [CELLS]),  # noqa: E731
                                    (0.0, 0), const=True)

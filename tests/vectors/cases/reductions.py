@@ -1,4 +1,4 @@
-"""Reductions, normalisations along an axis, and what ranks elements."""
+"""Reductions, normalisations along an axis, and operations that rank elements."""
 import numpy as np
 
 from builder import (Collection, DATA_TYPES, FLOAT_TYPES, QUANT_TYPES, flag, fs, grid, i32, ints,

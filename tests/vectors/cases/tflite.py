@@ -82,7 +82,7 @@ def shape():
                   [out("I32")])
     c.add("pc8", "SHAPE", [per_channel([[1, 2], [3, 4]], 1, [0.5, 0.25], const=False)],
           [out("I32")])
-    # What it gives is what RESHAPE takes.
+    # RESHAPE takes the result of SHAPE.
     dims = temp("I32")
     c.graph("reshape_to_it", [("SHAPE", [real("F32", np.ones([2, 3]))], [dims]),
                               ("RESHAPE", [real("F32", np.arange(6.0)), dims], [out("F32")])])

@@ -77,9 +77,9 @@ def conv_inputs(random, kind, form, image, filter_shape, dim, middle=(), const=T
 
 
 def conv_failures(c, operation, inputs, dims, dim):
-    """What all convolutions refuse, and what they take though it means nothing.
+    """Adds cases that all convolutions refuse, and meaningless ones that they accept.
 
-    `inputs(kind, form)`: a case that runs, `dims`: its result."""
+    `inputs(kind, form)`: the inputs of a case that runs. `dims`: the dimensions of its result."""
     plain = FORMS["same"]
 
     def fails(name, change, kind="F32", form=plain):

@@ -1,4 +1,4 @@
-"""Cases as they stand in the files: one JSON object a line, gzip."""
+"""Cases in the form of the files: one JSON object a line, gzip."""
 import base64
 import dataclasses
 import gzip
@@ -27,7 +27,7 @@ class Case:
     relaxed: bool = False
     expect_failure: bool = False
     multinomial_tolerance: float = 0
-    shapes: dict = dataclasses.field(default_factory=dict)  # of what was run, by operand
+    shapes: dict = dataclasses.field(default_factory=dict)  # of the executed model, by operand
     refusal: str = ""
 
 

@@ -124,7 +124,7 @@ def parameters(operand):
 
 
 def same_parameters(*operands):
-    """What merely moves elements needs one scale and zero point throughout."""
+    """An operation that only moves elements needs the same scale and zero point everywhere."""
     for other in operands[1:]:
         require(parameters(operands[0]) == parameters(other),
                 "scale and zero point are {}, expected {}", parameters(other),

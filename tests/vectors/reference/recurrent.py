@@ -30,7 +30,7 @@ def all_or_none(values, what):
 
 
 class Cell:
-    """One LSTM cell. `gates`: for i, f, c, o each; None for what is absent."""
+    """One LSTM cell. Lists have an element for each of the gates i, f, c, o; None: absent."""
 
     def __init__(self, wx, wh, peephole, bias, projection, projection_bias, norm, aux=None):
         self.wx, self.wh, self.peephole, self.bias, self.norm = wx, wh, peephole, bias, norm
@@ -132,7 +132,7 @@ def unidirectional_lstm(ins, outs):
 
 
 def linked(aux, weights):
-    """What the backward direction reads ('x' or 'aux'), and whether both see the aux input."""
+    """The backward direction's input ('x' or 'aux'), and whether both directions read aux."""
     require(all(w is None for w in weights) or aux is not None, "aux weights without aux input")
     if aux is None:
         return "x", False

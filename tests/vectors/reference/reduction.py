@@ -1,4 +1,4 @@
-"""Reductions, and what normalises along an axis."""
+"""Reductions, and normalisations along an axis."""
 import numpy as np
 
 from .operand import (from_nhwc, normal_axis, require, required_parameters, same_parameters,

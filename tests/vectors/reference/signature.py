@@ -1,9 +1,10 @@
-"""What operands each operation takes, and since which feature level.
+"""The operands of each operation, and the feature level of each form.
 
-One line an operation: the types of its main operand with the level that brought each, the operands
-in order, how many of them may be given since when, the results, and the ranks of the main operand.
-In the lists of operands, T is the type of the main operand, fs a scalar of its precision, B a box
-(T, or U16 when T is quantised), * the last one repeated, and A|B either of two.
+A row is an operation. It has the types of the main operand with the level of each, and the
+operands in order. Then come the allowed numbers of operands with the level of each, the results,
+and the ranks of the main operand. In the lists of operands, T is the type of the main operand, and
+fs a scalar of its precision. B is a box (T, or U16 when T is quantised). * is the last operand
+repeated, and A|B is one of two.
 """
 from .operand import require
 from .windows import is_explicit
@@ -220,7 +221,7 @@ def filter_fits(x, w, bias):
 
 
 def special_level(name, ins, outs):
-    """What raises the level besides types and counts; refuses relations that are validated."""
+    """The level from conditions beside types and counts. Refuses invalid relations."""
     level, main = 1, short(ins[0])
     if name in ("CONV_2D", "DEPTHWISE_CONV_2D", "GROUPED_CONV_2D", "TRANSPOSE_CONV_2D",
                 "FULLY_CONNECTED"):

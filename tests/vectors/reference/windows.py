@@ -76,7 +76,7 @@ def is_explicit(operation, ins):
 
 
 def tap(x, pads, sizes, form, u, v):
-    """What the tap (u, v) of the window sees, for every output position; x is padded already."""
+    """The inputs of tap (u, v) of the window, for every output position. x is padded already."""
     sh, sw = form.strides
     top, left = u * form.dilations[0], v * form.dilations[1]
     return x[:, top:top + (sizes[0] - 1) * sh + 1:sh, left:left + (sizes[1] - 1) * sw + 1:sw]

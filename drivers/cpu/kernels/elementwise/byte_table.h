@@ -1,4 +1,6 @@
-// Functions of one 8 bit value as tables. Thread safety: pure functions. Ownership: none.
+// Functions of one 8 bit value as tables.
+// Thread safety: pure functions.
+// Ownership: none.
 #pragma once
 
 #include <optional>

@@ -1,5 +1,6 @@
 // float16 operations by float32 kernels, with conversion at the edges.
-// Thread safety: pure functions. Ownership: kernels are the caller's.
+// Thread safety: pure functions.
+// Ownership: kernels are the caller's.
 #pragma once
 
 #include "kernels/kernel.h"

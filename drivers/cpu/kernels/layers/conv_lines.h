@@ -1,5 +1,7 @@
 // Convolution line by line: rows of the matrix product are read where they lie in the image, so
-// that no patches are gathered. Thread safety: pure functions. Ownership: kernels are the caller's.
+// that no patches are gathered.
+// Thread safety: pure functions.
+// Ownership: kernels are the caller's.
 #pragma once
 
 #include <memory>

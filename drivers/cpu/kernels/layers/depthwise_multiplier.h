@@ -1,5 +1,6 @@
 // Depthwise convolutions with several output channels for each of the image's.
-// Thread safety: pure functions. Ownership: kernels are the caller's.
+// Thread safety: pure functions.
+// Ownership: kernels are the caller's.
 #pragma once
 
 #include <memory>

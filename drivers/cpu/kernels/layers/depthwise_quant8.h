@@ -1,4 +1,6 @@
-// 8 bit depthwise convolution. Thread safety: pure functions. Ownership: as Kernel.
+// 8 bit depthwise convolution.
+// Thread safety: pure functions.
+// Ownership: as Kernel.
 #pragma once
 
 #include <memory>

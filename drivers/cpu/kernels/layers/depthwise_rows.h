@@ -1,5 +1,6 @@
 // The innermost part of depthwise convolutions: output positions side by side.
-// Thread safety: pure functions. Ownership: borrows everything.
+// Thread safety: pure functions.
+// Ownership: borrows everything.
 #pragma once
 
 #include <cstddef>
@@ -15,12 +16,12 @@ struct FloatDepthwiseRow {
   const float* const* taps;  // where each tap of the first position reads its first channel
   size_t tapCount;
   size_t step;    // elements from a position to the next
-  size_t column;  // elements from one column of the filter to the next, where isGrid
+  size_t column;  // elements from one column of the filter to the next; only for isGrid3x3
   // The taps are 3 lines of 3 cells that lie `column` apart.
   bool isGrid3x3;
   const float* weights;  // [taps][channels rounded up to weightStride]
   size_t weightStride;   // elements
-  const float* bias;
+  const float* bias;     // [channels], padded like a tap's weights
   float low;
   float high;
   size_t channels;
@@ -44,9 +45,9 @@ struct FloatSlice {
   int64_t top;           // where the first line's first tap is; negative above the image
   int64_t dilation;      // of the filter's lines
   int64_t lineStep;      // from a line of positions to the next, in lines of the image
-  const float* weights;  // [9][weightStride], where whole vectors can be read
+  const float* weights;  // [9][weightStride], readable in whole vectors
   size_t weightStride;
-  const float* bias;  // of channels, for whole vectors
+  const float* bias;  // [channels], readable in whole vectors
   float low;
   float high;
   size_t channels;

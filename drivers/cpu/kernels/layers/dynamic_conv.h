@@ -1,5 +1,6 @@
 // Convolutions with filters that are known only when the model runs.
-// Thread safety: a pure function. Ownership: kernels are the caller's.
+// Thread safety: a pure function.
+// Ownership: kernels are the caller's.
 #pragma once
 
 #include <memory>

@@ -196,8 +196,9 @@ class FirstHalf final : public InlineServices {
   }
 };
 
-// Runs the kernel for a float image of side x side cells over the first half of its loop. Returns
-// for each line whether the kernel writes each value of channel `channel`.
+// Runs the kernel for a float image of side x side cells over the first half of its loop. Returns a
+// flag for each line of the output: whether channel `channel` was written at all of its positions.
+// Expects that no line is written in part.
 std::vector<bool> linesOfFirstHalf(int side, uint32_t channels, uint32_t channel) {
   RandomOperands random(31);
   KernelCase test;

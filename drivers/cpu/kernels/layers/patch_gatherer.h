@@ -1,6 +1,7 @@
 // PatchGatherer: the values under a filter at each output position, side by side, as the rows that
-// a convolution multiplies with its weights. Thread safety: immutable once made. Ownership: owns
-// its tables, borrows images.
+// a convolution multiplies with its weights.
+// Thread safety: immutable once made.
+// Ownership: owns its tables, borrows images.
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,6 @@
 // The rows of a convolution: the patches under its filter, gathered or, where the filter is 1 x 1,
-// where they lie. Thread safety: a pure function; sources may be used by several threads.
+// where they lie.
+// Thread safety: a pure function; sources may be used by several threads.
 // Ownership: sources own their tables.
 #pragma once
 

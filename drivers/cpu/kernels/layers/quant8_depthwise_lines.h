@@ -1,5 +1,6 @@
 // The innermost part of 8 bit depthwise convolutions: one line of the output.
-// Thread safety: pure functions. Ownership: borrows everything.
+// Thread safety: pure functions.
+// Ownership: borrows everything.
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,6 @@
-// Rounding rows to the steps of a byte. Thread safety: pure functions. Ownership: kernels are the
-// caller's.
+// Rounding rows to the steps of a byte.
+// Thread safety: pure functions.
+// Ownership: kernels are the caller's.
 #pragma once
 
 #include "kernels/kernel.h"

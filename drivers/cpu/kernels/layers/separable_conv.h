@@ -11,7 +11,8 @@
 
 namespace halyard::cpudriver {
 
-// A depthwise convolution, some lines at a time. Thread safety: immutable once made.
+// A depthwise convolution, some lines at a time.
+// Thread safety: immutable once made.
 class DepthwiseLines {
  public:
   virtual ~DepthwiseLines() = default;

@@ -1,5 +1,6 @@
 // The innermost part of products of float matrices: some rows times one panel of columns.
-// Thread safety: pure functions. Ownership: borrows everything.
+// Thread safety: pure functions.
+// Ownership: borrows everything.
 #pragma once
 
 #include <array>

@@ -1,6 +1,7 @@
 // The innermost part of products of 8 bit matrices: some rows times one panel of columns, and back
 // to 8 bits.
-// Thread safety: pure functions. Ownership: borrows everything.
+// Thread safety: pure functions.
+// Ownership: borrows everything.
 //
 // Rows and columns are multiplied by units of 4 bytes (Quant8Factors). Where these are 4 values,
 // zero points are taken out of the sums afterwards: sum (a - za)(w - zw) is

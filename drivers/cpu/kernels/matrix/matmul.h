@@ -1,5 +1,7 @@
 // Products of matrices that are both known only when the model runs: the right one is packed panel
-// by panel on the way. Thread safety: pure functions. Ownership: kernels are the caller's.
+// by panel on the way.
+// Thread safety: pure functions.
+// Ownership: kernels are the caller's.
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,6 @@
-// A MatrixLayer of 8 bit values. Thread safety: a pure function. Ownership: as MatrixLayer.
+// A MatrixLayer of 8 bit values.
+// Thread safety: a pure function.
+// Ownership: as MatrixLayer.
 #pragma once
 
 #include <memory>

@@ -1,5 +1,7 @@
 // 8 bit weights as a processor's instruction wants them beside the image, and what zero points and
-// scales add to that. Thread safety: pure functions. Ownership: results borrow the filter.
+// scales add to that.
+// Thread safety: pure functions.
+// Ownership: results borrow the filter.
 #pragma once
 
 #include <cstdint>

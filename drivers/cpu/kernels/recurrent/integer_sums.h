@@ -1,5 +1,6 @@
 // Sums of products of bytes with weights of 16 bits, for the fixed-point LSTMs.
-// Thread safety: a pure function. Ownership: none.
+// Thread safety: a pure function.
+// Ownership: none.
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,6 @@
 // LstmCell: the LSTM cell in float with all its optional parts, and its run along a sequence.
-// Thread safety: immutable once made. Ownership: owns its weights.
+// Thread safety: immutable once made.
+// Ownership: owns its weights.
 #pragma once
 
 #include <cstddef>

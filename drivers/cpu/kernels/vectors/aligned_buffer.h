@@ -1,6 +1,7 @@
 // AlignedBuffer: memory at a cache line's boundary, with room behind it for kernels that read whole
 // vectors. threadBuffer: such memory of the calling thread.
-// Thread safety: a value. Ownership: owns its memory.
+// Thread safety: a value.
+// Ownership: owns its memory.
 #pragma once
 
 #include <cstddef>

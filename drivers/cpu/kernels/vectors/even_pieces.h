@@ -1,4 +1,6 @@
-// Dividing work into pieces. Thread safety: pure functions. Ownership: none.
+// Dividing work into pieces.
+// Thread safety: pure functions.
+// Ownership: none.
 #pragma once
 
 #include <cstddef>

@@ -1,6 +1,7 @@
 // Functions of float vectors, for each instruction set. Results differ from those of the C library
 // by some units in the last place; NaN stays NaN.
-// Thread safety: pure functions. Ownership: borrows everything.
+// Thread safety: pure functions.
+// Ownership: borrows everything.
 #pragma once
 
 #include <cstddef>

@@ -1,6 +1,7 @@
 // Vectors of bytes and of their products for AVX2, and for AVX-VNNI, which has all of it and
 // multiplies bytes: see quant8_vectors.h.
-// Thread safety: pure functions, values. Ownership: none.
+// Thread safety: pure functions, values.
+// Ownership: none.
 #pragma once
 
 #if defined(__x86_64__)

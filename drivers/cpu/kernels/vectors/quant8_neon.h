@@ -1,6 +1,7 @@
 // Vectors of bytes and of their products for every aarch64, and for those with dot products of
 // bytes: see quant8_vectors.h.
-// Thread safety: pure functions, values. Ownership: none.
+// Thread safety: pure functions, values.
+// Ownership: none.
 #pragma once
 
 #if defined(__aarch64__)

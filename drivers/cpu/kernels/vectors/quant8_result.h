@@ -1,5 +1,7 @@
 // Quant8Factors and Quant8Result: the factors that 8 bit kernels multiply, and the way from a sum
-// of products back to 8 bits. Thread safety: values. Ownership: none.
+// of products back to 8 bits.
+// Thread safety: values.
+// Ownership: none.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,6 @@
 // Vectors of bytes and of their products for every x86-64: see quant8_vectors.h.
-// Thread safety: pure functions, values. Ownership: none.
+// Thread safety: pure functions, values.
+// Ownership: none.
 #pragma once
 
 #if defined(__x86_64__)

@@ -13,7 +13,8 @@
 namespace halyard::cpudriver {
 namespace {
 
-// Through a block of its own, since the compiler vectorises nothing that may be read again.
+// Copies inputs to local blocks first: the compiler does not vectorise the loop if `out` may
+// overlap an input.
 template <typename T>
 HALYARD_ALWAYS_INLINE void addPlainRows(const Quant8Sum* sum, const Quant8SumRows* rows) {
   constexpr size_t kBlock = 64;
@@ -101,14 +102,14 @@ std::optional<Quant8Sum> quant8SumOf(const Quantization& a, const Quantization& 
   const float ratioA = a.scale / out.scale;
   const float ratioB = b.scale / out.scale;
   const float larger = std::max(ratioA, ratioB);
-  // Beyond, the reference kernel calculates in another way.
+  // Outside of this range the reference kernel calculates in another way.
   if (!(larger >= 0x1p-10F && larger < 0x1p8F)) return std::nullopt;
   Quant8Sum sum;
   sum.shift = kBits - std::ilogb(larger);
   sum.factorA = static_cast<int32_t>(std::lrint(std::ldexp(ratioA, sum.shift)));
   sum.factorB = sign * static_cast<int32_t>(std::lrint(std::ldexp(ratioB, sum.shift)));
-  // Nothing overflows. A factor is below 2^21. The sum of both products with the half is below 2^31
-  // for differences to the zero points. With the zero points taken apart, it is below half of that.
+  // No overflow: a factor is below 2^21. With differences to the zero points, both products and the
+  // half together are below 2^31. With plain values instead of differences they are smaller.
   sum.offset =
       (int32_t{1} << (sum.shift - 1)) - sum.factorA * a.zeroPoint - sum.factorB * b.zeroPoint;
   sum.zeroOut = out.zeroPoint;

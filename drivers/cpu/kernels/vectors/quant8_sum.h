@@ -1,5 +1,6 @@
 // Sums of 8 bit values, bit for bit as the reference kernel adds them.
-// Thread safety: pure functions. Ownership: borrows everything.
+// Thread safety: pure functions.
+// Ownership: borrows everything.
 #pragma once
 
 #include <cstddef>
@@ -16,7 +17,7 @@ namespace halyard::cpudriver {
 struct Quant8Sum {
   int32_t factorA;
   int32_t factorB;
-  int32_t offset;  // of the zero points, and a half
+  int32_t offset;  // 2^(shift - 1) - factorA * zeroPointA - factorB * zeroPointB
   int32_t shift;
   int32_t zeroOut;
   ops::ClampRange<int32_t> range;
@@ -29,7 +30,9 @@ struct Quant8Sum {
   }
 };
 
-// a + sign * b. None for ratios of scales beyond the reference kernel's fixed point.
+// The factors of a + sign * b. `ratio` is the larger of a.scale and b.scale, divided by out's
+// scale. Empty if it is outside of [2^-10, 2^8): the reference kernel then calculates in another
+// way.
 std::optional<Quant8Sum> quant8SumOf(const Quantization& a, const Quantization& b,
                                      const ops::Tensor& out, ops::FuseCode activation,
                                      int32_t sign);

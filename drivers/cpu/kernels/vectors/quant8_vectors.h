@@ -9,9 +9,11 @@
 //   multiplyFour           (not WIDE) the totals of four Sums times a factor, modulo 2^32
 //   Block                  4 * kIntLanes bytes: makeUnits interleaves those of 4 (WIDE: 2) Blocks
 //                          to the units of as many channels, in the order of interleavedChannel
-//   Narrower               sums back to 8 bits, exactly as Quant8Result says. It saturates twice
-//                          to 16 bits, but the range would cut those values anyway. Conversions
-//                          round to nearest, ties to even: threads keep their initial mode.
+//   Narrower               turns sums into 8 bits, exactly as Quant8Result says. It saturates to 16
+//                          bits before and after it adds the zero point. This changes no result:
+//                          such values are outside of [low, high] and are clamped anyway.
+//                          Conversions use the thread's rounding mode, which is always the initial
+//                          one: to nearest, ties to even.
 //
 // addProducts<kSignedLeft> multiplies units of the image (`left`), signed or unsigned, with packed
 // ones as kFactors says. With WIDE both are signed, independent of kSignedLeft.

@@ -1,5 +1,5 @@
-// Callbacks that a fuzzed server gets: they count their calls and look at what they are told.
-// Thread safety: loop thread only. Ownership: own the fulfiller of a promise of their one call.
+// Callbacks for a fuzzed server. They count their calls and check their arguments.
+// Thread safety: loop thread only. Ownership: own the fulfiller of a promise of their single call.
 #pragma once
 
 #include <cstdio>
@@ -24,7 +24,7 @@ void checkStatus(const Response& response) {
   if (status != 0 && response.getMessage().size() == 0) fail("an error without text");
 }
 
-// Fulfilled by the first call, rejected when the callback goes without one.
+// The first call fulfils the promise. The destructor rejects it if there was no call.
 class CallCounter {
  public:
   explicit CallCounter(kj::Own<kj::PromiseFulfiller<void>> called) : called_(kj::mv(called)) {}

@@ -1,5 +1,5 @@
-// FuzzCacheFiles: the cache files of a fuzzed session: good ones, which stay the same, so that what
-// has been saved can come back; now and then with something else in them.
+// FuzzCacheFiles: the cache files of a fuzzed session. They stay the same, so that saved models can
+// be loaded. Sometimes their contents are changed.
 // Thread safety: loop thread only. Ownership: owns the files.
 #pragma once
 
@@ -15,7 +15,7 @@ using halyard::fuzz::ByteSource;
 
 class FuzzCacheFiles {
  public:
-  // As many as TouchingDevice wants.
+  // Puts as many files as TouchingDevice needs into the call.
   template <typename Call>
   void put(ByteSource& bytes, Call& call) {
     for (UniqueFd& file : files_) {
@@ -38,7 +38,7 @@ class FuzzCacheFiles {
     (void)!::pwrite(file.get(), &garbage, length, offset);
   }
 
-  UniqueFd files_[3];  // a model file and two data files
+  UniqueFd files_[3];  // one model file and two data files
 };
 
 }  // namespace halyard::hal::fuzz

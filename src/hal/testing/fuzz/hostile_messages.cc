@@ -196,7 +196,7 @@ Operand integer(Model& model, int32_t value) {
   return operand;
 }
 
-// out[n] = in[n] + other[n], where `other` is an input or a constant.
+// out[n] = in[n] + other[n]. `other` is an input or a constant.
 Subgraph addition(Model& model, uint32_t count, Lifetime other) {
   Subgraph graph;
   constexpr OperandType kFloat = OperandType::TENSOR_FLOAT32;
@@ -209,7 +209,7 @@ Subgraph addition(Model& model, uint32_t count, Lifetime other) {
   return graph;
 }
 
-// A choice between two additions, as IF has it: a condition, two subgraphs, their inputs.
+// An IF of two additions: a condition, two subgraphs, and their inputs.
 void makeChoice(Model& model) {
   for (int i = 0; i < 2; ++i) {
     model.referenced.push_back(addition(model, 16, Lifetime::SUBGRAPH_INPUT));

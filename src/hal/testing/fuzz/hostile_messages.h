@@ -1,6 +1,6 @@
-// Messages of a hostile client: valid ones, spoilt as a fuzzer's bytes say, with descriptors of
-// every sort.
-// Thread safety: loop thread only. Ownership: messages own the capabilities put into them.
+// Messages of a hostile client: valid messages, changed by the bytes of a fuzzer, with descriptors
+// of all kinds.
+// Thread safety: loop thread only. Ownership: a message owns the capabilities in it.
 #pragma once
 
 #include <capnp/capability.h>
@@ -15,9 +15,9 @@ namespace halyard::hal::fuzz {
 
 using halyard::fuzz::ByteSource;
 
-// A file, device, pipe, socket or the like; invalid now and then.
+// A file, device, pipe, socket or similar. Sometimes invalid.
 UniqueFd chooseDescriptor(ByteSource& bytes);
-// A capability that carries one; null now and then, and now and then `other` instead.
+// A capability that has a descriptor. Sometimes null, and sometimes `other`.
 kj::Maybe<wire::FileDescriptor::Client> chooseFile(ByteSource& bytes,
                                                    capnp::Capability::Client& other);
 
@@ -26,14 +26,16 @@ void spoilModel(ByteSource& bytes, wire::Model::Builder model, capnp::Capability
 void spoilRequest(ByteSource& bytes, wire::Request::Builder request,
                   capnp::Capability::Client& other);
 
-// Attributes of vendor extensions: right ones, ones of no extension, twice the same, of any size.
+// Attributes of vendor extensions, of any size. They may be valid, without an extension, or
+// repeated.
 void fillAttributes(ByteSource& bytes, wire::ExtensionAttributes::Builder to);
 
-// A call of IDriver.trace with memory of every sort, or of traceModel with `other` for a model.
+// A call of IDriver.trace with memory of any kind, or a call of traceModel with `other` as the
+// model.
 kj::Promise<void> askToTrace(ByteSource& bytes, capnp::Capability::Client driver,
                              capnp::Capability::Client other);
 
-// A valid model of those that there are, with pools of 4096 bytes.
+// One of several valid models, with pools of 4096 bytes.
 Model chooseModel(ByteSource& bytes);
 
 }  // namespace halyard::hal::fuzz

@@ -72,7 +72,8 @@ void sendPacket(ByteSource& bytes, const OpenQueue& queue) {
   const uint64_t moved = bytes.oneIn(4) ? bytes.number64() : packet.size() / kDatumBytes;
   std::atomic_ref(*reinterpret_cast<uint64_t*>(base + kWriterPosition)).fetch_add(moved);
   if (queue.doorbell != nullptr) return queue.doorbell->ring();
-  // Maybe full then, so that whoever writes to it without O_NONBLOCK waits.
+  // The large number may fill the doorbell. A driver that writes to it without O_NONBLOCK then
+  // blocks.
   const uint64_t number = bytes.oneIn(4) ? UINT64_MAX - 1 : 1;
   (void)::fcntl(queue.driversDoorbell.get(), F_SETFL, O_NONBLOCK);
   (void)!::write(queue.driversDoorbell.get(), &number, sizeof number);

@@ -25,10 +25,10 @@ using capnp::Capability;
 
 constexpr int kMaxSteps = 24;
 constexpr auto kLongestAnswer = 20 * kj::SECONDS;
-// A fenced execution may wait for a fence that never signals.
+// A fenced execution may wait for a fence that is never signalled.
 constexpr auto kFencedPatience = 5 * kj::MILLISECONDS;
 
-// What one input does, on the loop thread.
+// The actions of one input, on the loop thread.
 class Session {
  public:
   Session(RpcLoop::Context& context, UniqueFd socket, ByteSource bytes)
@@ -49,13 +49,13 @@ class Session {
   }
 
  private:
-  // Answers of any kind end a step: what the server must not do, it would do to itself.
+  // An answer of any kind ends a step. Sanitizers detect damage in the server.
   template <typename Call>
   Promise send(Call&& call, bool mayTakeLong = false) {
     auto answered = call.send().then([](auto&& response) { checkStatus(response); });
     return finish(kj::mv(answered), mayTakeLong);
   }
-  // The same for a call with a callback, which is to be called once if the call is answered.
+  // The same for a call with a callback. If the call is answered, the callback must be called once.
   template <typename Call>
   Promise sendWithCallback(Call&& call) {
     auto called = kj::mv(called_);
@@ -63,7 +63,7 @@ class Session {
       checkStatus(response);
       KJ_IF_MAYBE (promise, called) {
         return promise->catch_([this](kj::Exception&&) {
-          // Unless the connection has ended, which may show only a moment later.
+          // The connection may have ended. That may become visible only a moment later.
           return timer_.afterDelay(50 * kj::MILLISECONDS).then([this] {
             if (!ended_) fail("a callback that is never called");
           });
@@ -80,11 +80,11 @@ class Session {
   }
   Promise finish(Promise answered, bool mayTakeLong) {
     Promise quiet = answered.catch_([](kj::Exception&&) {});
-    if (bytes_.oneIn(4)) {  // go on without waiting, or give the call up at once
+    if (bytes_.oneIn(4)) {  // continues without a wait, or drops the call at once
       if (bytes_.oneIn(2)) pending_.push_back(kj::mv(quiet));
       return kj::READY_NOW;
     }
-    // Behind garbage, the call may be taken for the rest of a message.
+    // After garbage, the server may read the call as the rest of a message.
     if (mayTakeLong || garbageSent_) return quiet.exclusiveJoin(timer_.afterDelay(kFencedPatience));
     return quiet.exclusiveJoin(timer_.afterDelay(kLongestAnswer).then([action = action_] {
       fail(fmt::format("no answer for 20 s to action {} of Session::act", action).c_str());
@@ -114,7 +114,7 @@ class Session {
     });
   }
 
-  // Mostly of the right kind.
+  // Mostly a capability of the right kind.
   template <typename Interface>
   typename Interface::Client pick(std::vector<Capability::Client>& ofKind) {
     if (!ofKind.empty() && !bytes_.oneIn(16)) {
@@ -301,7 +301,7 @@ class Session {
         setDeadline(call);
         setAttributes(call);
         setPreparedCallback(call);
-        return send(kj::mv(call));  // the callback is not called for what is not supported
+        return send(kj::mv(call));  // an unsupported operation does not call the callback
       }
       default: {
         auto call = device().prepareModel13Request();
@@ -331,7 +331,8 @@ class Session {
     return sendWithCallback(kj::mv(call));
   }
 
-  // Fits the first three of chooseModel's; spoilt now and then, so it fits others as well.
+  // Fits the first three models of chooseModel. It is sometimes changed, and so fits other models,
+  // too.
   void fillRequest(wire::Request::Builder to) {
     const auto argument = [](uint32_t pool, uint32_t offset, uint32_t length) {
       RequestArgument made;
@@ -543,14 +544,14 @@ class Session {
     if (bytes_.oneIn(4)) pending_.clear();
   }
 
-  // Bytes between the messages, with which the connection ends.
+  // Sends bytes between the messages. They end the connection.
   void garbage() {
     garbageSent_ = true;
     const auto some = bytes_.take(bytes_.byte());
     (void)!::send(rawSocket_.get(), some.data(), some.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
   }
 
-  // For callbacks: a call that has been received is made, even if the session is over by then.
+  // For callbacks: a received call runs even if the session has ended.
   const std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
   kj::Timer& timer_;
   ByteSource bytes_;
@@ -560,12 +561,12 @@ class Session {
   const SharedMemoryPtr memory_ = SharedMemory::create(4096, "fuzz").value();
   const SharedMemoryPtr otherMemory_ = SharedMemory::create(4096, "fuzz").value();
   uint32_t action_ = 0;
-  std::vector<Capability::Client> held_;  // everything, and the first is never let go
+  std::vector<Capability::Client> held_;  // all capabilities; the first one is never dropped
   std::vector<Capability::Client> devices_, prepared_, buffers_, bursts_, fenced_;
   std::vector<uint32_t> tokens_;
   std::vector<OpenQueue> queues_;
   std::vector<Promise> pending_;
-  kj::Maybe<Promise> called_;  // of the callback that has been made last
+  kj::Maybe<Promise> called_;  // of the last callback
   bool garbageSent_ = false;
   bool ended_ = false;
   Promise disconnected_ = nullptr;
@@ -583,7 +584,7 @@ void runHostileSession(RpcLoop& loop, UniqueFd socket, std::span<const uint8_t> 
   loop.post([&done, &socket, bytes](RpcLoop::Context& context) {
     auto session = std::make_unique<Session>(context, std::move(socket), bytes);
     auto running = session->run();
-    // The session must not end within its own promise.
+    // The promise of the session must not destroy the session.
     context.tasks.add(running.then([session = std::move(session), &done]() mutable {
       return kj::evalLater([session = std::move(session), &done]() mutable {
         session.reset();

@@ -1,4 +1,4 @@
-// What a hostile client does to a driver in one connection, as a fuzzer's bytes say.
+// A connection of a hostile client to a driver. The bytes of a fuzzer determine its actions.
 // Thread safety: one session of a loop at a time. Ownership: takes the socket.
 #pragma once
 
@@ -10,9 +10,10 @@
 
 namespace halyard::hal::fuzz {
 
-// Returns when the session is over and the socket closed. Ends the process when the driver breaks a
-// promise: an answer without status or text, a callback called twice or not at all, no answer for
-// 20 seconds.
+// Returns when the session has ended and the socket is closed. Ends the process when the driver
+// breaks a rule.
+// The rules: each answer has a status and a text. Each callback is called exactly once. Each answer
+// comes within 20 seconds.
 void runHostileSession(RpcLoop& loop, UniqueFd socket, std::span<const uint8_t> input);
 
 }  // namespace halyard::hal::fuzz

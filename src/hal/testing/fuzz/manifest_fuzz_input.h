@@ -7,8 +7,8 @@
 
 namespace halyard::hal::fuzz {
 
-// Any bytes are a manifest or a refusal that names the file and says why; a manifest keeps the
-// rules of hal/manifest.h. Ends the process when that does not hold.
+// The bytes must give a manifest that follows the rules of hal/manifest.h, or an error that names
+// the file and the reason. Ends the process otherwise.
 void runManifestFuzzInput(std::span<const uint8_t> bytes);
 
 }  // namespace halyard::hal::fuzz

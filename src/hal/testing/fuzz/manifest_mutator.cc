@@ -79,7 +79,7 @@ class Mutator {
   }
   std::string field() { return kFields[below(std::size(kFields))]; }
 
-  // All values, the document's own first.
+  // All values, with the document itself first.
   std::vector<Json*> nodes() {
     std::vector<Json*> all = {&document_};
     for (size_t i = 0; i < all.size() && all.size() < kMostNodes; ++i) {
@@ -97,7 +97,7 @@ class Mutator {
         chosen = value();
         return;
       case 1: {
-        // What belongs somewhere else; a copy, as it may be around the chosen.
+        // A value from another place. It is copied, because it may contain the chosen value.
         Json other = *all[below(all.size())];
         chosen = std::move(other);
         return;
@@ -128,7 +128,7 @@ class Mutator {
   std::minstd_rand random_;
 };
 
-// A document with an endless nesting has no place in memory either.
+// Very deep nesting would need too much memory.
 bool isDeep(std::string_view text) {
   size_t depth = 0;
   for (const char c : text) {

@@ -1,6 +1,6 @@
-// Mutations of driver manifests that keep them JSON, for the fuzzer: bytes alone seldom make a
-// field of another kind where one is read. Thread safety: pure function. Ownership: results own
-// their text.
+// Changes driver manifests so that they remain JSON, for the fuzzer. Random bytes alone rarely
+// change the type of a field.
+// Thread safety: pure function. Ownership: results own their text.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,8 @@
 
 namespace halyard::hal::fuzz {
 
-// One to three changes of values, fields and nesting, by the seed. Empty when the text is no JSON.
+// Makes one to three changes of values, fields and nesting. The seed determines them. Empty when
+// the text is not JSON, or is nested too deep.
 std::string mutateManifest(std::string_view text, uint32_t seed);
 
 }  // namespace halyard::hal::fuzz

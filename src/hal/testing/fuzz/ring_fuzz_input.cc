@@ -19,7 +19,7 @@ namespace {
 constexpr uint32_t kCapacity = 64;
 constexpr int kMaxActions = 200;
 
-// out[4] = ADD(a[4], b[?]): the second input's size is open.
+// out[4] = ADD(a[4], b[?]). The size of the second input is unknown.
 Model fuzzedModel() {
   Model model;
   const auto tensor = [](uint32_t size, Lifetime lifetime) {
@@ -61,7 +61,7 @@ class TouchingModel final : public PreparedModel {
     } else if (argument.kind == RequestArgument::Kind::POOL) {
       const auto& pool = std::get<SharedMemoryPtr>(request.pools.at(argument.location.poolIndex));
       const auto mapping = pool->mapped();
-      if (!mapping.ok()) std::abort();  // the driver may trust that it can
+      if (!mapping.ok()) std::abort();  // the driver relies on this check
       data = (*mapping)->data() + argument.location.offset;
       length = argument.location.length;
     }
@@ -160,7 +160,7 @@ class Fuzzed {
     return packet;
   }
 
-  // A packet that is in order, but for what the input changes.
+  // A valid packet, except for the changes that the input makes.
   std::vector<Datum> nearlyGood(Input& input) {
     Request request;
     const auto argument = [&] {
@@ -188,7 +188,7 @@ class Fuzzed {
     return packet;
   }
 
-  // Runs a recording, or gives one up.
+  // Runs or frees a recording.
   void useRecording(Input& input) {
     const uint8_t choice = input.byte();
     const uint32_t number = choice % 16 == 15 ? input.word() : choice % 8;
@@ -216,7 +216,7 @@ class Fuzzed {
     header.written.store(at);
   }
 
-  // Any bytes, and maybe descriptors.
+  // Sends any bytes, perhaps with descriptors.
   void offer(Input& input) {
     const uint8_t choice = input.byte();
     MemoryMessage message{
@@ -257,7 +257,7 @@ class Fuzzed {
   }
 
   void serve(Input& input) {
-    // The client takes its answers, most of the time.
+    // The client usually takes its answers.
     if (input.byte() % 8 != 0) results_.header().read.store(results_.header().written.load());
     for (int i = 0; i < 4; ++i) {
       const ServedRing::Step step = ring_->step();

@@ -1,6 +1,7 @@
-// What ring_fuzz runs: the driver's end of a ring, fed with whatever a client might put there:
-// packets, positions, slots, memories. The prepared model touches every byte that a request gives
-// it. Thread safety: any thread. Ownership: keeps nothing.
+// Runs one input of ring_fuzz: the driver's end of a ring, with data that a hostile client could
+// put there: packets, positions, slots and memories. The prepared model touches each byte of a
+// request.
+// Thread safety: any thread. Ownership: none.
 #pragma once
 
 #include <cstdint>

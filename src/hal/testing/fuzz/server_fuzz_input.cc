@@ -11,7 +11,7 @@
 namespace halyard::hal::fuzz {
 namespace {
 
-// The process's server; never destroyed.
+// The server of the process. It is never destroyed.
 struct Harness {
   Harness()
       : loop(RpcLoop::start().value()),
