@@ -100,6 +100,22 @@ def run(job, environment):
         return job, failed, output if failed else ""
 
 
+def summary(output):
+    """The lines of a program's output that name its failed tests and their reasons."""
+    lines = output.splitlines()
+    begun = [line for line in lines if line.startswith("[ RUN")]
+    kept = []
+    for i, line in enumerate(lines):
+        if line.endswith(": Failure"):
+            kept += lines[i:i + 8]
+        elif line.startswith("[  FAILED  ]") or "ERROR: " in line or "runtime error: " in line:
+            kept.append(line)
+    if not any(line.startswith("[  FAILED  ]") for line in kept):
+        # The program died in a test, or was ended.
+        kept += begun[-1:] + lines[-20:]
+    return "\n".join(kept[:100])
+
+
 def main():
     preset, selection = sys.argv[1], sys.argv[2:]
     os.chdir(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", ".."))
@@ -108,6 +124,7 @@ def main():
         sys.exit("run_whole: no test is selected")
     environment = preset_environment(preset)
     passed = failed = 0
+    summaries = []
     started = time.time()
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
         for job, lost, output in pool.map(lambda job: run(job, environment), jobs):
@@ -117,6 +134,10 @@ def main():
                   f"{time.time() - started:.0f} s", flush=True)
             if lost:
                 print("\n".join(output.splitlines()[-120:]), flush=True)
+                summaries.append(f"FAILED {job[0]}:\n{summary(output)}")
+    # Again at the end, where a log that is cut in the middle still has them.
+    for text in summaries:
+        print(text)
     print(f"tests: {passed} passed, {failed} failed")
     return 1 if failed else 0
 
