@@ -432,9 +432,10 @@ Result<std::span<const uint8_t>> GraphBuilder::contents(const Constant& constant
 // Returns whether the constant is used at its place in the file.
 bool GraphBuilder::staysInFile(uint32_t operand) const {
   const Operand& constant = model_.main.operands[operand];
+  const FileRange& bytes = constants_[operand].bytes;
   return constant.lifetime == Lifetime::CONSTANT_REFERENCE && constants_[operand].own == nullptr &&
-         file_.bytes().pool() != nullptr &&
-         constants_[operand].bytes.offset % std::max(elementSize(constant.type), 1u) == 0;
+         file_.bytes().placeInPool(bytes.offset, bytes.length).has_value() &&
+         bytes.offset % std::max(elementSize(constant.type), 1u) == 0;
 }
 
 Status GraphBuilder::placeConstants() {
@@ -447,7 +448,7 @@ Status GraphBuilder::placeConstants() {
     if (bytes.empty()) continue;
     if (staysInFile(i)) {
       if (model_.pools.empty()) model_.pools.push_back(file_.bytes().pool());
-      operand.location = {0, static_cast<uint32_t>(bytes.offset),
+      operand.location = {0, *file_.bytes().placeInPool(bytes.offset, bytes.length),
                           static_cast<uint32_t>(bytes.size())};
       continue;
     }

@@ -13,6 +13,8 @@
 
 namespace halyard::import {
 
+class ModelFile;
+
 // How an operand represents the elements of its tensor in the file.
 enum class ElementForm : uint8_t {
   SAME,       // the same elements, of the operand's type
@@ -66,6 +68,8 @@ struct ImportOptions {
 // unsupported operator or form gives BAD_DATA "operator X of node N is not supported: why".
 Result<ImportedModel> importTflite(std::span<const uint8_t> bytes,
                                    const ImportOptions& options = {});
+// As above, for a file of which some parts may be missing.
+Result<ImportedModel> importTflite(ModelFile& file, const ImportOptions& options = {});
 // As above. Errors begin with the file's name.
 Result<ImportedModel> importTfliteFile(const std::string& path, const ImportOptions& options = {});
 
