@@ -18,15 +18,20 @@ size_t tensorBytes(const ModelPort& port) {
   return port.form == ElementForm::INT64 ? 2 * bytes : bytes;
 }
 
-std::vector<std::vector<int32_t>> narrowValues(const std::vector<ModelPort>& ports) {
+bool isConverted(const ModelPort& port) {
+  return port.form == ElementForm::INT64 || port.form == ElementForm::WHOLE;
+}
+
+std::vector<std::vector<int32_t>> convertedValues(const std::vector<ModelPort>& ports) {
   std::vector<std::vector<int32_t>> values(ports.size());
   for (size_t i = 0; i < ports.size(); ++i) {
-    if (ports[i].form != ElementForm::INT64) continue;
+    if (!isConverted(ports[i])) continue;
     values[i].resize(knownByteSize(ports[i].type, ports[i].dims).value_or(0) / sizeof(int32_t));
   }
   return values;
 }
 
+// From a tensor's 64-bit integers.
 Status narrow(const void* from, std::vector<int32_t>& to) {
   const auto* bytes = static_cast<const uint8_t*>(from);
   for (int32_t& value : to) {
@@ -41,29 +46,39 @@ Status narrow(const void* from, std::vector<int32_t>& to) {
   return okStatus();
 }
 
-void widen(const std::vector<int32_t>& from, void* to) {
+// To a tensor's elements of type T.
+template <typename T>
+void convert(const std::vector<int32_t>& from, void* to) {
   auto* bytes = static_cast<uint8_t*>(to);
-  for (const int64_t value : from) {
-    std::memcpy(bytes, &value, sizeof(value));
-    bytes += sizeof(value);
+  for (const int32_t value : from) {
+    const auto element = static_cast<T>(value);
+    std::memcpy(bytes, &element, sizeof(element));
+    bytes += sizeof(element);
   }
 }
 
 }  // namespace
 
-Result<std::unique_ptr<CompiledGraph>> CompiledGraph::create(import::ImportedModel imported,
+Result<std::unique_ptr<CompiledGraph>> CompiledGraph::create(ImportedGraph graph,
                                                              const CompileSettings& settings) {
   std::unique_ptr<CompiledGraph> created(new CompiledGraph);
-  created->ports_ = {std::move(imported.inputs), std::move(imported.outputs)};
-  for (const std::vector<ModelPort>* ports : {&created->ports_.inputs, &created->ports_.outputs}) {
+  import::ImportedModel& imported = graph.model;
+  Ports& all = created->ports_;
+  all = {std::move(imported.inputs), std::move(imported.outputs), {}};
+  for (import::ModelState& state : imported.states) all.states.push_back(std::move(state.port));
+  created->states_ = std::move(graph.states);
+  for (const std::vector<ModelPort>* ports : {&all.inputs, &all.outputs, &all.states}) {
     for (const ModelPort& port : *ports) {
       if (knownByteSize(port.type, port.dims)) continue;
       return badData("the size of tensor '{}' depends on values that only an execution knows",
                      port.name);
     }
   }
-  created->narrowInputs_ = narrowValues(created->ports_.inputs);
-  created->narrowOutputs_ = narrowValues(created->ports_.outputs);
+  created->convertedInputs_ = convertedValues(created->ports_.inputs);
+  created->convertedOutputs_ = convertedValues(created->ports_.outputs);
+  for (const ModelPort& state : all.states) {
+    created->newStates_.emplace_back(tensorBytes(state));
+  }
   auto model = std::make_shared<Model>(std::move(imported.model));
   model->relaxComputationFloat32toFloat16 = settings.options.allowFloat16;
   HALYARD_ASSIGN_OR_RETURN(created->model_, client::CanonicalModel::create(std::move(model)));
@@ -102,45 +117,62 @@ Status CompiledGraph::checkSizes(const std::vector<ModelPort>& ports,
   return okStatus();
 }
 
-Status CompiledGraph::bind(std::span<const Bytes> inputs, std::span<const Bytes> outputs) {
+Status CompiledGraph::bind(std::span<const Bytes> inputs, std::span<const Bytes> outputs,
+                           std::span<const Bytes> states) {
   HALYARD_RETURN_IF_ERROR(checkSizes(ports_.inputs, inputs), "inputs");
   HALYARD_RETURN_IF_ERROR(checkSizes(ports_.outputs, outputs), "outputs");
+  HALYARD_RETURN_IF_ERROR(checkSizes(ports_.states, states), "states");
   boundInputs_.clear();
   client::Execution execution;
   HALYARD_RETURN_IF_FAILED(execution.create(compilation_.get()));
   HALYARD_RETURN_IF_FAILED(execution.setReusable(true));
   if (timeoutNs_ != 0) HALYARD_RETURN_IF_FAILED(execution.setTimeout(timeoutNs_));
   for (size_t i = 0; i < inputs.size(); ++i) {
-    const std::vector<int32_t>& values = narrowInputs_[i];
+    const std::vector<int32_t>& values = convertedInputs_[i];
     const void* const data = values.empty() ? inputs[i].data : values.data();
     const size_t size = values.empty() ? inputs[i].size : values.size() * sizeof(int32_t);
     HALYARD_RETURN_IF_FAILED(execution.setInput(static_cast<int32_t>(i), nullptr, data, size));
   }
   for (size_t i = 0; i < outputs.size(); ++i) {
-    std::vector<int32_t>& values = narrowOutputs_[i];
+    std::vector<int32_t>& values = convertedOutputs_[i];
     void* const data = values.empty() ? outputs[i].data : values.data();
     const size_t size = values.empty() ? outputs[i].size : values.size() * sizeof(int32_t);
     HALYARD_RETURN_IF_FAILED(execution.setOutput(static_cast<int32_t>(i), nullptr, data, size));
   }
+  for (size_t i = 0; i < states.size(); ++i) {
+    HALYARD_RETURN_IF_FAILED(execution.setInput(static_cast<int32_t>(inputs.size() + i), nullptr,
+                                                states[i].data, states[i].size));
+    HALYARD_RETURN_IF_FAILED(execution.setOutput(static_cast<int32_t>(outputs.size() + i), nullptr,
+                                                 newStates_[i].data(), newStates_[i].size()));
+  }
   execution_ = std::move(execution);
+  boundStates_.assign(states.begin(), states.end());
   boundInputs_.assign(inputs.begin(), inputs.end());
   boundOutputs_.assign(outputs.begin(), outputs.end());
   return okStatus();
 }
 
-Status CompiledGraph::run(std::span<const Bytes> inputs, std::span<const Bytes> outputs) {
+Status CompiledGraph::run(std::span<const Bytes> inputs, std::span<const Bytes> outputs,
+                          std::span<const Bytes> states) {
   if (!execution_ || !std::ranges::equal(inputs, boundInputs_) ||
-      !std::ranges::equal(outputs, boundOutputs_)) {
-    HALYARD_RETURN_IF_ERROR(bind(inputs, outputs));
+      !std::ranges::equal(outputs, boundOutputs_) || !std::ranges::equal(states, boundStates_)) {
+    HALYARD_RETURN_IF_ERROR(bind(inputs, outputs, states));
   }
   for (size_t i = 0; i < inputs.size(); ++i) {
-    if (narrowInputs_[i].empty()) continue;
-    HALYARD_RETURN_IF_ERROR(narrow(inputs[i].data, narrowInputs_[i]), "tensor '{}'",
+    if (convertedInputs_[i].empty()) continue;
+    HALYARD_RETURN_IF_ERROR(narrow(inputs[i].data, convertedInputs_[i]), "tensor '{}'",
                             ports_.inputs[i].name);
   }
   HALYARD_RETURN_IF_FAILED(execution_.compute());
+  for (size_t i = 0; i < states.size(); ++i) {
+    std::memcpy(states[i].data, newStates_[i].data(), newStates_[i].size());
+  }
   for (size_t i = 0; i < outputs.size(); ++i) {
-    if (!narrowOutputs_[i].empty()) widen(narrowOutputs_[i], outputs[i].data);
+    if (ports_.outputs[i].form == ElementForm::INT64) {
+      convert<int64_t>(convertedOutputs_[i], outputs[i].data);
+    } else if (ports_.outputs[i].form == ElementForm::WHOLE) {
+      convert<float>(convertedOutputs_[i], outputs[i].data);
+    }
   }
   return okStatus();
 }

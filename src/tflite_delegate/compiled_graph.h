@@ -12,8 +12,8 @@
 #include "client/canonical_model.h"
 #include "client/nnapi.h"
 #include "halyard/driver/status.h"
-#include "import/tflite/importer.h"
 #include "tflite_delegate/delegate_options.h"
+#include "tflite_delegate/graph_writer.h"
 
 namespace halyard::tflite {
 
@@ -36,14 +36,18 @@ class CompiledGraph {
  public:
   // Compiles. The errors are those of the API. BAD_DATA also for an output whose size depends on
   // values of the inputs.
-  static Result<std::unique_ptr<CompiledGraph>> create(import::ImportedModel model,
+  static Result<std::unique_ptr<CompiledGraph>> create(ImportedGraph graph,
                                                        const CompileSettings& settings);
 
   // The dimensions of an output, in the order of the graph.
   const Shape& outputDims(size_t i) const { return ports_.outputs[i].dims; }
-  // Computes once. The lists have the order of the graph. BAD_DATA when a size is not that of its
+  // The interpreter's variables that the graph reads and writes.
+  const std::vector<int32_t>& states() const { return states_; }
+  // Computes once. The lists have the order of the graph, and of states(). After a failure the
+  // states are as before. BAD_DATA when a size is not that of its
   // tensor, or when an integer of 64 bits does not fit into 32.
-  Status run(std::span<const Bytes> inputs, std::span<const Bytes> outputs);
+  Status run(std::span<const Bytes> inputs, std::span<const Bytes> outputs,
+             std::span<const Bytes> states);
   // halyard_compilationReport.
   Result<std::string> report() const;
   size_t operationCount() const { return model_->model().main.operations.size(); }
@@ -52,6 +56,7 @@ class CompiledGraph {
   struct Ports {
     std::vector<import::ModelPort> inputs;
     std::vector<import::ModelPort> outputs;
+    std::vector<import::ModelPort> states;
   };
 
   CompiledGraph() = default;
@@ -59,17 +64,21 @@ class CompiledGraph {
   Status checkSizes(const std::vector<import::ModelPort>& ports,
                     std::span<const Bytes> bytes) const;
   // Makes the execution for arguments at these places.
-  Status bind(std::span<const Bytes> inputs, std::span<const Bytes> outputs);
+  Status bind(std::span<const Bytes> inputs, std::span<const Bytes> outputs,
+              std::span<const Bytes> states);
 
   Ports ports_;
+  std::vector<int32_t> states_;
   std::unique_ptr<client::CanonicalModel> model_;
   client::Compilation compilation_;
   uint64_t timeoutNs_ = 0;  // 0: none
-  // Values of 64-bit integers in 32 bits, by port; empty for all other ports.
-  std::vector<std::vector<int32_t>> narrowInputs_;
-  std::vector<std::vector<int32_t>> narrowOutputs_;
+  // By port, the 32-bit integers of a tensor with another type; empty for all other ports.
+  std::vector<std::vector<int32_t>> convertedInputs_;
+  std::vector<std::vector<int32_t>> convertedOutputs_;
   std::vector<Bytes> boundInputs_;
   std::vector<Bytes> boundOutputs_;
+  std::vector<Bytes> boundStates_;
+  std::vector<std::vector<uint8_t>> newStates_;  // by state; copied to the tensors at the end
   client::Execution execution_;
 };
 

@@ -80,7 +80,7 @@ class Kernel {
     for (const int32_t node : params.nodes->values()) {
       HALYARD_ASSIGN_OR_RETURN(graph_.nodes.emplace_back(), copyNode(context, node));
     }
-    graph_.inputs = withoutConstants(*context, params.inputs->values());
+    graph_.inputs = realInputs(*context, params.inputs->values());
     const auto outputs = params.outputs->values();
     graph_.outputs.assign(outputs.begin(), outputs.end());
     return okStatus();
@@ -109,7 +109,10 @@ class Kernel {
     outputs_.clear();
     for (const int32_t tensor : graph_.inputs) inputs_.push_back(bytesOf(context, tensor));
     for (const int32_t tensor : graph_.outputs) outputs_.push_back(bytesOf(context, tensor));
-    return shapes_.front().compiled->run(inputs_, outputs_);
+    states_.clear();
+    CompiledGraph& compiled = *shapes_.front().compiled;
+    for (const int32_t tensor : compiled.states()) states_.push_back(bytesOf(context, tensor));
+    return compiled.run(inputs_, outputs_, states_);
   }
 
  private:
@@ -155,6 +158,7 @@ class Kernel {
   std::list<Shaped> shapes_;  // the last used one first
   std::vector<Bytes> inputs_;
   std::vector<Bytes> outputs_;
+  std::vector<Bytes> states_;
 };
 
 // What `prepareGraph` has selected, for the kernels that the interpreter makes during its call.
@@ -259,6 +263,7 @@ Result<CompileSettings> settingsOf(DelegateOptions options) {
     HALYARD_ASSIGN_OR_RETURN(settings.devices, measure::devicesOf(names), "option 'device'");
   }
   HALYARD_ASSIGN_OR_RETURN(settings.import, measure::importOptionsFor(settings.devices));
+  settings.import.keepsStates = true;
   return settings;
 }
 

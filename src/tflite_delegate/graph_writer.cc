@@ -57,6 +57,11 @@ class GraphWriter {
     return okStatus();
   }
 
+  // The interpreter's tensor, from the number in the written file.
+  int32_t tensorOf(int32_t number) const {
+    return std::ranges::find(numbers_, number, [](const auto& pair) { return pair.second; })->first;
+  }
+
   ModelFile file() const {
     std::vector<ModelFile::Part> parts = {{0, {builder_.GetBufferPointer(), builder_.GetSize()}}};
     uint64_t begin = 0;
@@ -171,22 +176,26 @@ bool isConstant(const LiteTensor& tensor) {
   return tensor.allocation == Allocation::CONSTANT && tensor.data != nullptr && tensor.bytes != 0;
 }
 
-std::vector<int32_t> withoutConstants(const LiteContext& context,
-                                      std::span<const int32_t> tensors) {
+std::vector<int32_t> realInputs(const LiteContext& context, std::span<const int32_t> tensors) {
   std::vector<int32_t> rest;
   for (const int32_t tensor : tensors) {
-    if (!isConstant(context.tensors[tensor])) rest.push_back(tensor);
+    const LiteTensor& input = context.tensors[tensor];
+    if (!isConstant(input) && !input.isVariable) rest.push_back(tensor);
   }
   return rest;
 }
 
-Result<import::ImportedModel> importGraph(const LiteContext& context, const LiveGraph& graph,
-                                          const MappedModel& model,
-                                          const import::ImportOptions& options) {
+Result<ImportedGraph> importGraph(const LiteContext& context, const LiveGraph& graph,
+                                  const MappedModel& model, const import::ImportOptions& options) {
   GraphWriter writer(context, graph, model);
   HALYARD_RETURN_IF_ERROR(writer.write());
   ModelFile file = writer.file();
-  return import::importTflite(file, options);
+  ImportedGraph imported;
+  HALYARD_ASSIGN_OR_RETURN(imported.model, import::importTflite(file, options));
+  for (const import::ModelState& state : imported.model.states) {
+    imported.states.push_back(writer.tensorOf(state.tensor));
+  }
+  return imported;
 }
 
 }  // namespace halyard::tflite

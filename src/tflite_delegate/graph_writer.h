@@ -18,20 +18,25 @@ namespace halyard::tflite {
 // Nodes that the delegate computes together, in the order of execution.
 struct LiveGraph {
   std::vector<LiveNode> nodes;
-  std::vector<int32_t> inputs;   // tensors; no constants
+  std::vector<int32_t> inputs;   // tensors; neither constants nor variables
   std::vector<int32_t> outputs;  // tensors
+};
+
+// A graph after its import.
+struct ImportedGraph {
+  import::ImportedModel model;
+  std::vector<int32_t> states;  // the tensors of model.states
 };
 
 // Whether nothing can write the tensor's value.
 bool isConstant(const LiteTensor& tensor);
 
-// Those of the tensors that are no constants.
-std::vector<int32_t> withoutConstants(const LiteContext& context, std::span<const int32_t> tensors);
+// Those of the tensors whose values others give the delegate: neither constants nor variables.
+std::vector<int32_t> realInputs(const LiteContext& context, std::span<const int32_t> tensors);
 
 // Imports the graph with the shapes that its tensors have now. `model`, if it has mapped a file,
 // is the place of constants that need no copy.
-Result<import::ImportedModel> importGraph(const LiteContext& context, const LiveGraph& graph,
-                                          const MappedModel& model,
-                                          const import::ImportOptions& options);
+Result<ImportedGraph> importGraph(const LiteContext& context, const LiveGraph& graph,
+                                  const MappedModel& model, const import::ImportOptions& options);
 
 }  // namespace halyard::tflite

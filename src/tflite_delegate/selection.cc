@@ -33,10 +33,6 @@ std::string obstacleOf(const LiteContext& context, const LiveNode& node) {
   for (const int32_t tensor : node.inputs) {
     if (tensor == kOmittedTensor) continue;
     const LiteTensor& input = context.tensors[tensor];
-    if (input.isVariable) {
-      return fmt::format("tensor {} keeps state between executions, which the delegate does not",
-                         tensor);
-    }
     if (input.allocation == Allocation::CONSTANT && input.data == nullptr && input.bytes != 0) {
       return fmt::format("tensor {} is a constant whose value is not there yet", tensor);
     }
@@ -121,7 +117,7 @@ class Selector {
     for (int32_t i = 0; i < count; ++i) {
       LiveGraph& graph = graphs.emplace_back();
       for (const int32_t node : partitions[i].nodes->values()) graph.nodes.push_back(nodeOf(node));
-      graph.inputs = withoutConstants(*context_, partitions[i].inputs->values());
+      graph.inputs = realInputs(*context_, partitions[i].inputs->values());
       const auto outputs = partitions[i].outputs->values();
       graph.outputs.assign(outputs.begin(), outputs.end());
     }
@@ -189,15 +185,13 @@ class Selector {
   void examine(const LiveNode& node) {
     LiveGraph graph;
     graph.nodes = {node};
-    std::set<int32_t> inputs;
-    for (const int32_t tensor : node.inputs) {
-      if (tensor == kOmittedTensor || isConstant(context_->tensors[tensor])) continue;
-      if (inputs.insert(tensor).second) graph.inputs.push_back(tensor);
-    }
+    std::set<int32_t> inputs(node.inputs.begin(), node.inputs.end());
+    inputs.erase(kOmittedTensor);
+    graph.inputs = realInputs(*context_, std::vector<int32_t>(inputs.begin(), inputs.end()));
     graph.outputs = node.outputs;
     const auto imported = importGraph(*context_, graph, model_, settings_.import);
     if (!imported.ok()) return refuse(node.index, imported.status().message());
-    for (const import::ModelPort& port : imported->outputs) {
+    for (const import::ModelPort& port : imported->model.outputs) {
       if (knownByteSize(port.type, port.dims)) continue;
       return refuse(node.index, "the size of its output depends on values");
     }
@@ -233,7 +227,7 @@ Result<std::unique_ptr<CompiledGraph>> compileGraph(const LiteContext& context,
                                                     const LiveGraph& graph,
                                                     const MappedModel& model,
                                                     const CompileSettings& settings) {
-  HALYARD_ASSIGN_OR_RETURN(import::ImportedModel imported,
+  HALYARD_ASSIGN_OR_RETURN(ImportedGraph imported,
                            importGraph(context, graph, model, settings.import));
   return CompiledGraph::create(std::move(imported), settings);
 }

@@ -262,7 +262,10 @@ Result<uint32_t> GraphBuilder::write(int32_t index, std::optional<OperandType> t
   if (isModelOutput(index)) operand.lifetime = Lifetime::SUBGRAPH_OUTPUT;
   HALYARD_ASSIGN_OR_RETURN(const uint32_t added, addOperand(std::move(operand), tensor));
   if (type) {
-    setBinding(index, {TensorState::OPAQUE, ElementForm::SAME, added});
+    const bool isWhole =
+        *type == OperandType::TENSOR_INT32 && tensor.type == tfl::TensorType::FLOAT32;
+    setBinding(index,
+               {TensorState::OPAQUE, isWhole ? ElementForm::WHOLE : ElementForm::SAME, added});
   } else {
     HALYARD_RETURN_IF_ERROR(bind(tensor, added));
   }
@@ -508,11 +511,47 @@ Status GraphBuilder::copyToPool(const Placed& placed, size_t poolSize) {
 std::vector<ModelPort> GraphBuilder::ports(std::span<const int32_t> tensors) const {
   std::vector<ModelPort> result;
   for (const int32_t tensor : tensors) {
-    const Operand& from = operand(binding(tensor).operand);
-    result.push_back({displayName(file_.tensorName(tensor)), from.type, from.dimensions, from.scale,
-                      from.zeroPoint, formOf(tensor)});
+    result.push_back(port(tensor, binding(tensor).operand, formOf(tensor)));
   }
   return result;
+}
+
+ModelPort GraphBuilder::port(int32_t tensor, uint32_t index, ElementForm form) const {
+  const Operand& from = operand(index);
+  return {displayName(file_.tensorName(tensor)),
+          from.type,
+          from.dimensions,
+          from.scale,
+          from.zeroPoint,
+          form};
+}
+
+Result<uint32_t> GraphBuilder::beginState(const FileTensor& tensor, Operand operand) {
+  const auto same = std::ranges::find(states_, tensor.index, &State::tensor);
+  if (same != states_.end()) {
+    return unsupported("{} is the state of another operator, too", tensor.text());
+  }
+  operand.lifetime = Lifetime::SUBGRAPH_INPUT;
+  HALYARD_ASSIGN_OR_RETURN(const uint32_t added, addOperand(std::move(operand), tensor));
+  states_.push_back({tensor.index, added, added});
+  return added;
+}
+
+void GraphBuilder::endState(int32_t tensor, uint32_t index) {
+  operand(index).lifetime = Lifetime::SUBGRAPH_OUTPUT;
+  std::ranges::find(states_, tensor, &State::tensor)->after = index;
+}
+
+// The states follow the other inputs and outputs.
+Status GraphBuilder::giveStates() {
+  for (const State& state : states_) {
+    if (state.after == state.before) {
+      return badData("tensor {} is a state that no operator writes", state.tensor);
+    }
+    model_.main.inputIndexes.push_back(state.before);
+    model_.main.outputIndexes.push_back(state.after);
+  }
+  return okStatus();
 }
 
 // A tensor that is already an output, an input or a constant becomes an output through a copy.
@@ -554,6 +593,7 @@ Result<ImportedModel> GraphBuilder::finish() {
     }
     HALYARD_RETURN_IF_ERROR(giveOutput(index));
   }
+  HALYARD_RETURN_IF_ERROR(giveStates());
   if (!knownInts_.empty()) dropUnread();
   if (std::ranges::any_of(model_.main.operations, [](const Operation& operation) {
         return isTfliteOperation(operation.type);
@@ -565,6 +605,9 @@ Result<ImportedModel> GraphBuilder::finish() {
   ImportedModel result;
   result.inputs = ports(file_.inputs());
   result.outputs = ports(file_.outputs());
+  for (const State& state : states_) {
+    result.states.push_back({state.tensor, port(state.tensor, state.before, ElementForm::SAME)});
+  }
   HALYARD_RETURN_IF_ERROR(file_.check());
   result.description = displayName(file_.description(), 1000);
   result.operandNames = std::move(names_);
