@@ -1,7 +1,7 @@
 // The layouts of TensorFlow Lite's delegate interface, as far as the delegate uses it.
 //
 // They hold for 64-bit processors, and for all versions from tflite-runtime 2.14 to LiteRT 2.3. No
-// structure has a version, so checkLayout() compares what it reads with what must be true.
+// structure has a version, so checkLayout() examines the fields.
 //
 // Thread safety: plain data. Ownership: each field names an owner other than the interpreter.
 #pragma once

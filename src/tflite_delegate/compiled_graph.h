@@ -17,7 +17,7 @@
 
 namespace halyard::tflite {
 
-// What all compilations of a delegate share.
+// The settings of all compilations of a delegate.
 struct CompileSettings {
   DelegateOptions options;
   // The devices that compile; empty: those that the runtime chooses.

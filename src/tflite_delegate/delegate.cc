@@ -20,7 +20,7 @@ constexpr std::string_view kCpuDevice = "nnapi-reference";
 // The sets of shapes that a kernel keeps compiled.
 constexpr size_t kMostShapes = 4;
 
-// What the delegate and its kernels share.
+// The state that the delegate shares with its kernels.
 struct Shared {
   explicit Shared(CompileSettings theSettings)
       : settings(std::move(theSettings)),
@@ -161,7 +161,7 @@ class Kernel {
   std::vector<Bytes> states_;
 };
 
-// What `prepareGraph` has selected, for the kernels that the interpreter makes during its call.
+// The selection of `prepareGraph`, for the kernels that the interpreter makes during its call.
 struct Pending {
   std::shared_ptr<Shared> shared;
   Selection selection;

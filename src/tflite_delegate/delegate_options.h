@@ -16,8 +16,8 @@ namespace halyard::tflite {
 
 struct DelegateOptions {
   std::vector<std::string> devices;  // names (measure/device_choice.h); empty: the runtime chooses
-  // The named devices compute all that the delegate takes. Without it, the CPU device of the
-  // runtime computes what they cannot.
+  // The named devices compute all nodes of the delegate. Otherwise the CPU device of the runtime
+  // computes the operations that they do not support.
   bool requireDevice = false;
   std::string cacheFolder;  // of compilations; empty: none
   std::optional<int32_t> preference;

@@ -30,7 +30,7 @@ TEST(LiveOptions, HaveTheKindThatTheConverterExpects) {
         recurrentConverters(), shapeConverters(), spatialConverters()}) {
     for (const Converter& converter : table) {
       const auto options = optionsOf(static_cast<int32_t>(converter.op), zeros);
-      if (!options.ok() || !options->write) continue;  // padding 0 is none of the format
+      if (!options.ok() || !options->write) continue;  // the format has no padding 0
       EXPECT_EQ(options->type, converter.options) << tfl::EnumNameBuiltinOperator(converter.op);
     }
   }

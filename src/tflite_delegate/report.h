@@ -1,4 +1,5 @@
-// Report: what the delegate takes of each graph, why not the rest, and what has gone wrong since.
+// Report: the nodes that the delegate takes of each graph, the reasons against the others, and all
+// errors since.
 // Thread safety: all methods may be called from any thread. Ownership: owns its text.
 #pragma once
 

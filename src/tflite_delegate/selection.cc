@@ -27,7 +27,7 @@ MappedModel modelOf(const LiteContext& context) {
   return largest == nullptr ? MappedModel() : MappedModel::containing(largest->data);
 }
 
-// What the importer would misread or not see. Empty: nothing.
+// The obstacle that the importer does not see. Empty for none.
 std::string obstacleOf(const LiteContext& context, const LiveNode& node) {
   if (node.builtinCode == kDelegateOperator) return "another delegate computes it";
   for (const int32_t tensor : node.inputs) {

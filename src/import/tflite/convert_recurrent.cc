@@ -29,8 +29,8 @@ const tfl::UnidirectionalSequenceLSTMOptions& optionsOf(const Node& node) {
   return *node.options<tfl::UnidirectionalSequenceLSTMOptions>();
 }
 
-// Returns the value of a variable that an execution starts with: a constant of `zero` in every
-// byte, or with keepsStates an input of the model.
+// Returns the value with which an execution starts a variable. It is a constant of `zero` in every
+// byte. With keepsStates it is an input of the model.
 Result<uint32_t> initialState(Node& node, size_t i, Operand operand, uint8_t zero) {
   HALYARD_ASSIGN_OR_RETURN(const FileTensor tensor, node.inputInfo(i));
   if (node.builder().keepsStates()) return node.builder().beginState(tensor, std::move(operand));

@@ -51,7 +51,7 @@ class Host {
   T* data(int32_t tensor) {
     return static_cast<T*>(tensorAt(tensor).data);
   }
-  // What the delegate has reported.
+  // The texts that the delegate has reported.
   const std::string& errors() const { return errors_; }
 
  private:
