@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <list>
 #include <memory>
+#include <optional>
 #include <utility>
 
 #include "client/status.h"
@@ -22,11 +23,14 @@ constexpr size_t kMostShapes = 4;
 
 // The state that the delegate shares with its kernels.
 struct Shared {
-  explicit Shared(CompileSettings theSettings)
+  Shared(CompileSettings theSettings, std::optional<CompileSettings> theSpare)
       : settings(std::move(theSettings)),
+        spare(std::move(theSpare)),
         report(settings.options.report, settings.options.verbose) {}
 
   const CompileSettings settings;
+  // For the CPU device of the runtime, if that may take the place of the named devices.
+  const std::optional<CompileSettings> spare;
   Report report;
 };
 
@@ -104,7 +108,32 @@ class Kernel {
     return okStatus();
   }
 
+  // Computes. After the death of a driver it compiles again, and computes on the new one. If that
+  // fails, too, the CPU device computes, unless the named devices are required.
   Status invoke(const LiteContext& context) {
+    Status status = run(context);
+    if (status.code() != ResultCode::DEAD_OBJECT) return status;
+    status = recover(context, shared_->settings, status);
+    if (status.code() != ResultCode::DEAD_OBJECT || !shared_->spare) return status;
+    return recover(context, *shared_->spare, status);
+  }
+
+ private:
+  struct Shaped {
+    std::vector<Shape> inputs;
+    std::unique_ptr<CompiledGraph> compiled;
+  };
+
+  Status recover(const LiteContext& context, const CompileSettings& settings,
+                 const Status& failure) {
+    shared_->report.addError(failure);
+    std::unique_ptr<CompiledGraph>& compiled = shapes_.front().compiled;
+    shared_->report.addCompilation(graphNumber_, graph_, *compiled);
+    HALYARD_ASSIGN_OR_RETURN(compiled, compileGraph(context, graph_, model_, settings));
+    return run(context);
+  }
+
+  Status run(const LiteContext& context) {
     inputs_.clear();
     outputs_.clear();
     for (const int32_t tensor : graph_.inputs) inputs_.push_back(bytesOf(context, tensor));
@@ -114,12 +143,6 @@ class Kernel {
     for (const int32_t tensor : compiled.states()) states_.push_back(bytesOf(context, tensor));
     return compiled.run(inputs_, outputs_, states_);
   }
-
- private:
-  struct Shaped {
-    std::vector<Shape> inputs;
-    std::unique_ptr<CompiledGraph> compiled;
-  };
 
   static Bytes bytesOf(const LiteContext& context, int32_t tensor) {
     return {context.tensors[tensor].data, context.tensors[tensor].bytes};
@@ -253,28 +276,37 @@ LiteStatus prepareGraph(LiteContext* context, LiteDelegate* base) {
   return status.ok() ? LiteStatus::OK : fail(context, *shared, status);
 }
 
-Result<CompileSettings> settingsOf(DelegateOptions options) {
+// `names`: of devices; empty: those that the runtime chooses.
+Result<CompileSettings> settingsFor(const std::vector<std::string>& names,
+                                    const DelegateOptions& options) {
   CompileSettings settings;
-  settings.options = std::move(options);
-  if (!settings.options.devices.empty()) {
-    std::vector<std::string> names = settings.options.devices;
-    const bool hasCpu = std::ranges::find(names, kCpuDevice) != names.end();
-    if (!settings.options.requireDevice && !hasCpu) names.emplace_back(kCpuDevice);
-    HALYARD_ASSIGN_OR_RETURN(settings.devices, measure::devicesOf(names), "option 'device'");
-  }
+  settings.options = options;
+  HALYARD_ASSIGN_OR_RETURN(settings.devices, measure::devicesOf(names), "option 'device'");
   HALYARD_ASSIGN_OR_RETURN(settings.import, measure::importOptionsFor(settings.devices));
   settings.import.keepsStates = true;
   return settings;
 }
 
+Result<std::shared_ptr<Shared>> sharedOf(const DelegateOptions& options) {
+  std::vector<std::string> names = options.devices;
+  // Without names, the runtime itself computes on another device after a failure.
+  const bool mayUseCpu = !names.empty() && !options.requireDevice;
+  std::optional<CompileSettings> spare;
+  if (mayUseCpu) {
+    HALYARD_ASSIGN_OR_RETURN(spare, settingsFor({std::string(kCpuDevice)}, options));
+    if (std::ranges::find(names, kCpuDevice) == names.end()) names.emplace_back(kCpuDevice);
+  }
+  HALYARD_ASSIGN_OR_RETURN(CompileSettings settings, settingsFor(names, options));
+  return std::make_shared<Shared>(std::move(settings), std::move(spare));
+}
+
 }  // namespace
 
-Result<LiteDelegate*> createDelegate(DelegateOptions options) {
+Result<LiteDelegate*> createDelegate(const DelegateOptions& options) {
   LiteDelegate* created = nullptr;
   HALYARD_RETURN_IF_ERROR(guarded([&]() -> Status {
-    HALYARD_ASSIGN_OR_RETURN(CompileSettings settings, settingsOf(std::move(options)));
     auto delegate = std::make_unique<Delegate>();
-    delegate->shared = std::make_shared<Shared>(std::move(settings));
+    HALYARD_ASSIGN_OR_RETURN(delegate->shared, sharedOf(options));
     delegate->base.data = delegate.get();
     delegate->base.prepare = prepareGraph;
     delegate->base.flags = kAllowsDynamicTensors | kNeedsPropagatedShapes;

@@ -13,7 +13,7 @@
 namespace halyard::tflite {
 
 // Makes a delegate, which destroyDelegate frees. BAD_DATA for devices that do not exist.
-Result<LiteDelegate*> createDelegate(DelegateOptions options);
+Result<LiteDelegate*> createDelegate(const DelegateOptions& options);
 // Does nothing for null.
 void destroyDelegate(LiteDelegate* delegate);
 

@@ -44,7 +44,7 @@ class DelegateTest : public ::testing::Test {
   LiteDelegate* make(DelegateOptions options = {}) {
     options.claimsAll = true;
     options.report = report();
-    Result<LiteDelegate*> made = createDelegate(std::move(options));
+    Result<LiteDelegate*> made = createDelegate(options);
     EXPECT_TRUE(made.ok()) << made.status().toString();
     return delegate_ = made.ok() ? *made : nullptr;
   }

@@ -22,8 +22,8 @@ Result<LiteDelegate*> create(const char* const* keys, const char* const* values,
     }
     options.emplace_back(keys[i], values[i]);
   }
-  HALYARD_ASSIGN_OR_RETURN(DelegateOptions parsed, halyard::tflite::parseOptions(options));
-  return halyard::tflite::createDelegate(std::move(parsed));
+  HALYARD_ASSIGN_OR_RETURN(const DelegateOptions parsed, halyard::tflite::parseOptions(options));
+  return halyard::tflite::createDelegate(parsed);
 }
 
 }  // namespace
