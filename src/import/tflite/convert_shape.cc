@@ -277,6 +277,17 @@ Status convertConcatenation(Node& node) {
   return node.builder().addOperation(OperationType::CONCATENATION, std::move(inputs), {y});
 }
 
+// TFLite rounds the mean of integers towards zero.
+Status meanOfIntegers(Node& node, uint32_t x, uint32_t y) {
+  HALYARD_ASSIGN_OR_RETURN(const uint32_t sum, node.temporaryLike(x, "sum"));
+  HALYARD_RETURN_IF_ERROR(reduceIntegers(node, OperationType::UNSORTED_SEGMENT_SUM, x, sum));
+  const std::optional<uint32_t> results = knownElementCount(node.operand(sum).dimensions);
+  const uint32_t elements = knownElementCount(node.operand(x).dimensions).value_or(0);
+  const auto count = static_cast<int32_t>(elements / results.value_or(1));
+  HALYARD_ASSIGN_OR_RETURN(const uint32_t divisor, node.builder().int32Tensor({1}, {&count, 1}));
+  return node.builder().addOperation(OperationType::TRUNCATED_DIV, {sum, divisor}, {y});
+}
+
 Status convertMean(Node& node) {
   HALYARD_RETURN_IF_ERROR(node.expectCounts(2, 2, 1));
   HALYARD_ASSIGN_OR_RETURN(const std::vector<int32_t> axes,
@@ -285,6 +296,7 @@ Status convertMean(Node& node) {
   HALYARD_ASSIGN_OR_RETURN(const uint32_t x, node.input(0));
   HALYARD_ASSIGN_OR_RETURN(const uint32_t y, node.output(0));
   GraphBuilder& builder = node.builder();
+  if (node.operand(x).type == OperandType::TENSOR_INT32) return meanOfIntegers(node, x, y);
   HALYARD_ASSIGN_OR_RETURN(const uint32_t list,
                            builder.int32Tensor({static_cast<uint32_t>(axes.size())}, axes));
   HALYARD_ASSIGN_OR_RETURN(const uint32_t keep,

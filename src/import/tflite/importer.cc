@@ -13,9 +13,10 @@ namespace {
 
 const Converter* converterOf(tfl::BuiltinOperator op) {
   for (const auto& table :
-       {complexConverters(), convolutionConverters(), elementwiseConverters(), mathConverters(),
-        movementConverters(), pickingConverters(), quantizationConverters(), reductionConverters(),
-        recurrentConverters(), shapeConverters(), spatialConverters()}) {
+       {complexConverters(), convolutionConverters(), elementwiseConverters(),
+        generatedConverters(), mathConverters(), movementConverters(), pickingConverters(),
+        quantizationConverters(), recurrentConverters(), reductionConverters(), rnnConverters(),
+        scatterConverters(), shapeConverters(), spatialConverters()}) {
     const auto found =
         std::find_if(table.begin(), table.end(), [op](const Converter& c) { return c.op == op; });
     if (found != table.end()) return &*found;

@@ -41,7 +41,8 @@ Status Node::expectCounts(size_t minInputs, size_t maxInputs, size_t outputs) co
 Status Node::loadOptions() {
   const FlatTable& table = op_.options;
   if (!table || op_.optionsType == tfl::BuiltinOptions::ReshapeOptions ||
-      op_.optionsType == tfl::BuiltinOptions::SqueezeOptions) {
+      op_.optionsType == tfl::BuiltinOptions::SqueezeOptions ||
+      op_.optionsType == tfl::BuiltinOptions::BucketizeOptions) {
     return okStatus();
   }
   const size_t begin = (table.vtableSize + 7u) / 8 * 8 + table.offset % 8;
