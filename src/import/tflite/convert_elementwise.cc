@@ -65,6 +65,11 @@ Status convertSub(Node& node) {
   return convertBinary(node, OperationType::SUB, activationOf(node.options<tfl::SubOptions>()));
 }
 
+template <OperationType kType>
+Status convertStablehlo(Node& node) {
+  return convertBinary(node, kType, tfl::ActivationFunctionType::NONE);
+}
+
 Status convertMul(Node& node) {
   return convertBinary(node, OperationType::MUL, activationOf(node.options<tfl::MulOptions>()));
 }
@@ -163,6 +168,10 @@ constexpr Converter kConverters[] = {
      kTakesOpenRank},
     {tfl::BuiltinOperator::MUL, tfl::BuiltinOptions::MulOptions, OptionsNeed::OPTIONAL, convertMul,
      kTakesOpenRank},
+    {tfl::BuiltinOperator::STABLEHLO_ADD, tfl::BuiltinOptions::NONE, OptionsNeed::OPTIONAL,
+     convertStablehlo<OperationType::ADD>, kTakesOpenRank},
+    {tfl::BuiltinOperator::STABLEHLO_MULTIPLY, tfl::BuiltinOptions::NONE, OptionsNeed::OPTIONAL,
+     convertStablehlo<OperationType::MUL>, kTakesOpenRank},
     {tfl::BuiltinOperator::RELU, tfl::BuiltinOptions::NONE, OptionsNeed::OPTIONAL, convertRelu,
      kTakesOpenRank},
     {tfl::BuiltinOperator::RELU_N1_TO_1, tfl::BuiltinOptions::NONE, OptionsNeed::OPTIONAL,

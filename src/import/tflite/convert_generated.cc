@@ -255,7 +255,7 @@ constexpr Converter kConverters[] = {
     {Op::RANK, Opt::RankOptions, kMayLack, convertRank, kTakesInt64 | kTakesOpenDimensions},
     {Op::ZEROS_LIKE, Opt::ZerosLikeOptions, kMayLack, convertZerosLike, kTakesInt64},
     {Op::RANGE, Opt::RangeOptions, kMayLack, convertRange, kTakesInt64},
-    {Op::ONE_HOT, Opt::OneHotOptions, kNeeds, convertOneHot, kTakesInt64},
+    {Op::ONE_HOT, Opt::OneHotOptions, kNeeds, convertOneHot, kTakesInt64 | kTakesUnscaled},
     {Op::MATRIX_DIAG, Opt::MatrixDiagOptions, kMayLack, convertMatrixDiag, kTakesInt64},
     {Op::MATRIX_SET_DIAG, Opt::MatrixSetDiagOptions, kMayLack, convertMatrixSetDiag, kTakesInt64},
     {Op::BROADCAST_TO, Opt::BroadcastToOptions, kMayLack, convertBroadcastTo, kTakesInt64},

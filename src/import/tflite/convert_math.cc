@@ -256,7 +256,7 @@ Status convertFakeQuant(Node& node) {
   const auto steps = static_cast<float>((1 << options.num_bits()) - 1);
   const float scale = (options.max() - options.min()) / steps;
   const float zeroPoint = std::round(std::clamp(-options.min() / scale, 0.0f, steps));
-  if (!(scale > 0) || !std::isfinite(zeroPoint)) {
+  if (!(scale > 0) || !std::isfinite(scale) || !std::isfinite(zeroPoint)) {
     return badData("the range is {} to {}", options.min(), options.max());
   }
   GraphBuilder& builder = node.builder();
@@ -273,6 +273,18 @@ Status convertFakeQuant(Node& node) {
                                                 static_cast<int32_t>(zeroPoint), "quantised"));
   HALYARD_RETURN_IF_ERROR(node.quantize(x, bytes));
   return builder.addOperation(DEQUANTIZE, {bytes}, {operands.y});
+}
+
+// NNAPI casts no INT8. Without a scale, dequantising keeps the number.
+Status castFromInt8(Node& node, uint32_t x, uint32_t y) {
+  if (node.operand(x).scale != 1 || node.operand(x).zeroPoint != 0) {
+    return unsupported("of INT8 with scale {}", node.operand(x).scale);
+  }
+  if (node.operand(y).type == OperandType::TENSOR_FLOAT32) {
+    return node.builder().addOperation(DEQUANTIZE, {x}, {y});
+  }
+  HALYARD_ASSIGN_OR_RETURN(const uint32_t real, node.dequantized(x));
+  return node.builder().addOperation(CAST, {real}, {y});
 }
 
 // NNAPI has no casts of booleans. 64-bit integers have 32 bits here.
@@ -298,7 +310,23 @@ Status convertCast(Node& node) {
     HALYARD_ASSIGN_OR_RETURN(const uint32_t zero, numberOf(node, from, 0));
     return node.builder().addOperation(NOT_EQUAL, {x, zero}, {y});
   }
+  if (from == OperandType::TENSOR_QUANT8_ASYMM_SIGNED && type != from) {
+    return castFromInt8(node, x, y);
+  }
   return node.builder().addOperation(CAST, {x}, {y});
+}
+
+// Only a change to the same type keeps the meaning of the bits.
+Status convertBitcast(Node& node) {
+  HALYARD_RETURN_IF_ERROR(node.expectCounts(1, 1, 1));
+  HALYARD_ASSIGN_OR_RETURN(const FileTensor from, node.inputInfo(0));
+  HALYARD_ASSIGN_OR_RETURN(const FileTensor to, node.outputInfo(0));
+  if (from.type != to.type) {
+    return unsupported("of {} to {}: NNAPI has no operation on the bits of a number",
+                       tensorTypeName(from.type), tensorTypeName(to.type));
+  }
+  HALYARD_ASSIGN_OR_RETURN(const uint32_t x, node.input(0));
+  return node.forward(0, x);
 }
 
 Status convertFill(Node& node) {
@@ -372,6 +400,10 @@ constexpr Converter kConverters[] = {
     {Op::POW, Opt::PowOptions, kMayLack, convertPlain<POW, 2>, kTakesOpenRank},
     {Op::MAXIMUM, Opt::MaximumMinimumOptions, kMayLack, convertPlain<MAXIMUM, 2>, kAnyInts},
     {Op::MINIMUM, Opt::MaximumMinimumOptions, kMayLack, convertPlain<MINIMUM, 2>, kAnyInts},
+    {Op::STABLEHLO_AND, Opt::NONE, kMayLack, convertPlain<LOGICAL_AND, 2>, kTakesOpenRank},
+    {Op::STABLEHLO_MAXIMUM, Opt::NONE, kMayLack, convertPlain<MAXIMUM, 2>, kAnyInts},
+    {Op::STABLEHLO_MINIMUM, Opt::NONE, kMayLack, convertPlain<MINIMUM, 2>, kAnyInts},
+    {Op::BITCAST, Opt::BitcastOptions, kMayLack, convertBitcast, kAnyInts},
     {Op::EQUAL, Opt::EqualOptions, kMayLack, convertPlain<EQUAL, 2>, kAnyInts},
     {Op::NOT_EQUAL, Opt::NotEqualOptions, kMayLack, convertPlain<NOT_EQUAL, 2>, kAnyInts},
     {Op::GREATER, Opt::GreaterOptions, kMayLack, convertPlain<GREATER, 2>, kAnyInts},
@@ -384,8 +416,8 @@ constexpr Converter kConverters[] = {
     {Op::LOGICAL_OR, Opt::LogicalOrOptions, kMayLack, convertPlain<LOGICAL_OR, 2>, kTakesOpenRank},
     {Op::LOGICAL_NOT, Opt::LogicalNotOptions, kMayLack, convertPlain<LOGICAL_NOT, 1>,
      kTakesOpenRank},
-    {Op::SELECT, Opt::SelectOptions, kMayLack, convertSelect, kTakesInt64},
-    {Op::SELECT_V2, Opt::SelectV2Options, kMayLack, convertSelectV2, kTakesInt64},
+    {Op::SELECT, Opt::SelectOptions, kMayLack, convertSelect, kTakesInt64 | kTakesUnscaled},
+    {Op::SELECT_V2, Opt::SelectV2Options, kMayLack, convertSelectV2, kTakesInt64 | kTakesUnscaled},
     {Op::COS, Opt::CosOptions, kMayLack, convertUnary<COS>, kTakesOpenRank},
     {Op::ROUND, Opt::NONE, kMayLack, convertUnary<ROUND>, kTakesOpenRank},
     {Op::SIGN, Opt::SignOptions, kMayLack, convertSign, kTakesOpenRank},
@@ -397,7 +429,7 @@ constexpr Converter kConverters[] = {
      kTakesOpenRank},
     {Op::RIGHT_SHIFT, Opt::RightShiftOptions, kMayLack, convertPlain<RIGHT_SHIFT, 2>,
      kTakesOpenRank},
-    {Op::CAST, Opt::CastOptions, kMayLack, convertCast, kAnyInts},
+    {Op::CAST, Opt::CastOptions, kMayLack, convertCast, kAnyInts | kTakesUnscaled},
     {Op::FILL, Opt::FillOptions, kMayLack, convertFill, kAnyInts},
     {Op::BATCH_MATMUL, Opt::BatchMatMulOptions, kMayLack, convertBatchMatMul, kTakesOpenRank},
 };

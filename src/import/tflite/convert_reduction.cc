@@ -116,6 +116,9 @@ Status convertAccumulation(Node& node) {
     return reduceIntegers(node, kType == REDUCE_PROD ? UNSORTED_SEGMENT_PROD : UNSORTED_SEGMENT_SUM,
                           inputs[0], y);
   }
+  if (kType == REDUCE_PROD && isQuant8Asymm(node.operand(inputs[0]).type)) {
+    return unsupported("of quantised values: TFLite rounds after each product");
+  }
   return node.applyInFloat(kType, inputs[0], {inputs[1], inputs[2]}, y);
 }
 

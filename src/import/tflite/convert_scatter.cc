@@ -11,7 +11,7 @@ namespace {
 using enum OperationType;
 
 // The limit of lists that the importer reads from the file, in elements.
-constexpr size_t kMostListed = size_t{1} << 20;
+constexpr size_t kMostListed = size_t{1} << 16;
 
 // Converts operators that an operation has in the same form: `kInputs` inputs in order.
 template <OperationType kType, size_t kInputs>
@@ -187,17 +187,21 @@ Status convertLshProjection(Node& node) {
   HALYARD_RETURN_IF_ERROR(node.expectCounts(2, 3, 1));
   HALYARD_ASSIGN_OR_RETURN(const uint32_t hash, node.input(0));
   HALYARD_ASSIGN_OR_RETURN(const uint32_t x, node.input(1));
-  HALYARD_ASSIGN_OR_RETURN(
-      const uint32_t weight,
-      node.hasInput(2) ? node.input(2) : node.builder().omitted(node.operand(hash).type));
   const auto type = node.options<tfl::LSHProjectionOptions>()->type();
-  if (type != tfl::LSHProjectionType::SPARSE && type != tfl::LSHProjectionType::DENSE) {
+  const bool isSparse = type == tfl::LSHProjectionType::SPARSE;
+  if (!isSparse && type != tfl::LSHProjectionType::DENSE) {
     return badData("projection type {} does not exist", static_cast<int>(type));
   }
-  // NNAPI's codes. Its code 1 is an older form of 3.
+  // NNAPI allows weights only with a dense projection, and needs them there.
+  if (isSparse == node.hasInput(2)) {
+    return unsupported("a {} projection {} weights", isSparse ? "sparse" : "dense",
+                       isSparse ? "with" : "without");
+  }
   HALYARD_ASSIGN_OR_RETURN(
-      const uint32_t code,
-      node.builder().int32Scalar(type == tfl::LSHProjectionType::SPARSE ? 3 : 2));
+      const uint32_t weight,
+      isSparse ? node.builder().omitted(node.operand(hash).type) : node.input(2));
+  // NNAPI's codes. Its code 1 is an older form of 3.
+  HALYARD_ASSIGN_OR_RETURN(const uint32_t code, node.builder().int32Scalar(isSparse ? 3 : 2));
   HALYARD_ASSIGN_OR_RETURN(const uint32_t y, node.output(0));
   return node.builder().addOperation(LSH_PROJECTION, {hash, x, weight, code}, {y});
 }
@@ -220,7 +224,7 @@ constexpr Converter kConverters[] = {
     {Op::UNSORTED_SEGMENT_MIN, Opt::UnsortedSegmentMinOptions, kMayLack,
      convertUnsortedSegments<UNSORTED_SEGMENT_MIN>, kTakesOpenDimensions},
     {Op::DYNAMIC_UPDATE_SLICE, Opt::DynamicUpdateSliceOptions, kMayLack, convertDynamicUpdateSlice,
-     kTakesInt64 | kTakesOpenDimensions},
+     kTakesInt64 | kTakesUnscaled | kTakesOpenDimensions},
     {Op::CUMSUM, Opt::CumsumOptions, kMayLack, convertCumsum, kTakesOpenDimensions},
     {Op::BUCKETIZE, Opt::BucketizeOptions, kNeeds, convertBucketize, kTakesInt64 | kTakesOpenRank},
     {Op::WHERE, Opt::WhereOptions, kMayLack, convertWhere, kTakesInt64 | kTakesOpenDimensions},
