@@ -259,8 +259,8 @@ def comparison(d, name):
                                                  "ER" not in name and "LESS" not in name else ())
     type_ = d.pick(types)
     shapes = broadcast_pair(d)
-    # One quantisation: the interpreter rounds before it compares values of two.
-    quantisation = d.quantisation(type_)
+    # The interpreter rounds quantised values to 1/256 before it compares them.
+    quantisation = d.quantisation(type_, d.real(0.008, 0.1))
     a = d.tensor(type_, shapes[0], -2, 2, quantisation=quantisation)
     b = d.maybe_constant(type_, shapes[1], low=-2, high=2, quantisation=quantisation)
     d.output("bool")
@@ -355,6 +355,7 @@ def dequantize(d, name):
 
 @case("FAKE_QUANT")
 def fake_quant(d, name):
+    d.is_rounded = True  # a value between two steps may fall to either
     x = d.tensor("f32", d.shape(), -3, 3)
     d.output("f32")
     d.operator(name, [x], "FakeQuantOptions", min=d.real(-4, -0.1), max=d.real(0.1, 4),

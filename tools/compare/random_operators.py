@@ -13,8 +13,8 @@ Columns of the table, in cases:
   equal     the same as one set of kernels. Floats differ by at most 1e-5 of the greatest
             magnitude. Others are equal to the bit.
   near      quantised, and at most one quantum from one set of kernels. Of float layers with 8 bit
-            weights: within 0.1 of the greatest magnitude. Each set of kernels rounds the
-            activations of such layers in its own way.
+            weights, and of FAKE_QUANT: within 0.1 of the greatest magnitude. Each set of kernels
+            rounds the activations of such layers in its own way.
   wrong     anything else
 
 Exit status: 0, 1 when a result is wrong, 2 on misuse.
@@ -43,6 +43,7 @@ KERNELS = {"reference": OpResolverType.BUILTIN_REF,
            "default": OpResolverType.AUTO}
 FLOAT_LIMIT = 1e-5
 ROUNDED_LIMIT = 0.1
+LEAST_MAGNITUDE = 1 / 64  # differences of smaller values are as of this one
 MOST_VERSIONS = 16
 TIME_LIMIT = 60  # seconds for one run of Halyard
 
@@ -117,7 +118,8 @@ def difference(ours, theirs, is_rounded):
         if not finite.any():
             return 0, "equal"
         values = np.abs(theirs[finite])
-        most = float(np.abs(ours[finite] - theirs[finite]).max() / max(float(values.max()), 1e-30))
+        most = float(np.abs(ours[finite] - theirs[finite]).max()
+                     / max(float(values.max()), LEAST_MAGNITUDE))
         near = 1 if is_rounded and most <= ROUNDED_LIMIT else 2
         return (0 if most <= FLOAT_LIMIT else near), f"{most:.1e} of the greatest"
     most = int(np.abs(ours.astype(np.int64) - theirs.astype(np.int64)).max())
