@@ -357,11 +357,38 @@ Status convertFill(Node& node) {
   return node.builder().addOperation(FILL, {list, *scalar}, {y});
 }
 
+// Returns x repeated along the dimensions before the matrix, where `other` is larger.
+Result<uint32_t> repeatedLike(Node& node, uint32_t x, const Shape& other) {
+  Shape dims = node.operand(x).dimensions;
+  if (!knownElementCount(dims) || !knownElementCount(other) || dims == other) return x;
+  if (dims.size() < other.size()) {
+    dims.insert(dims.begin(), other.size() - dims.size(), 1);
+    HALYARD_ASSIGN_OR_RETURN(x, node.reshapedTo(x, dims));
+  }
+  std::vector<int32_t> multiples(dims.size(), 1);
+  bool isRepeated = false;
+  for (size_t d = 0; d + 2 < dims.size() && dims.size() == other.size(); ++d) {
+    if (dims[d] != 1 || other[d] == 1) continue;
+    multiples[d] = static_cast<int32_t>(other[d]);
+    isRepeated = true;
+  }
+  if (!isRepeated) return x;
+  HALYARD_ASSIGN_OR_RETURN(
+      const uint32_t list,
+      node.builder().int32Tensor({static_cast<uint32_t>(multiples.size())}, multiples));
+  HALYARD_ASSIGN_OR_RETURN(const uint32_t repeated, node.temporaryLike(x, "repeated"));
+  HALYARD_RETURN_IF_ERROR(node.builder().addOperation(TILE, {x, list}, {repeated}));
+  return repeated;
+}
+
+// NNAPI's operation does not broadcast.
 Status convertBatchMatMul(Node& node) {
   HALYARD_RETURN_IF_ERROR(node.expectCounts(2, 2, 1));
   const auto* options = node.options<tfl::BatchMatMulOptions>();
-  HALYARD_ASSIGN_OR_RETURN(const uint32_t a, node.input(0));
-  HALYARD_ASSIGN_OR_RETURN(const uint32_t b, node.input(1));
+  HALYARD_ASSIGN_OR_RETURN(uint32_t a, node.input(0));
+  HALYARD_ASSIGN_OR_RETURN(uint32_t b, node.input(1));
+  HALYARD_ASSIGN_OR_RETURN(a, repeatedLike(node, a, Shape(node.operand(b).dimensions)));
+  HALYARD_ASSIGN_OR_RETURN(b, repeatedLike(node, b, Shape(node.operand(a).dimensions)));
   HALYARD_ASSIGN_OR_RETURN(const uint32_t adjointA,
                            node.builder().boolScalar(options != nullptr && options->adj_x()));
   HALYARD_ASSIGN_OR_RETURN(const uint32_t adjointB,

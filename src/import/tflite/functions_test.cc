@@ -90,6 +90,14 @@ TEST(Functions, SelectionsBroadcast) {
   EXPECT_THAT(rows.intOutput(), ElementsAre(5, 6, 3, 4));
 }
 
+TEST(Functions, ProductsBroadcastMatrices) {
+  SingleOperator single;
+  const int32_t a = single.floats({2, 1, 2}, {1, 2, 3, 4});
+  const int32_t b = single.floats({2, 1}, {10, 1});
+  single.writer.node(Op::BATCH_MATMUL, {a, b}, {single.output(Type::FLOAT32, {2, 1, 1})});
+  EXPECT_THAT(single.floatOutput(), ElementsAre(12, 34));
+}
+
 SingleOperator fakeQuant(int32_t bits, bool isNarrow) {
   SingleOperator single;
   const int32_t x = single.floats({4}, {-9, 0.3f, 0.6f, 9});
