@@ -132,7 +132,162 @@ enum {
    */
   HALYARD_TFLITE_COMPLEX_ABS = 6,
   HALYARD_TFLITE_REAL = 7,
-  HALYARD_TFLITE_IMAG = 8
+  HALYARD_TFLITE_IMAG = 8,
+
+  /**
+   * The cosine of each element.
+   *
+   * Inputs:
+   *   0: input, TENSOR_FLOAT32 or _FLOAT16.
+   * Outputs:
+   *   0: output, of the input's type and dimensions.
+   */
+  HALYARD_TFLITE_COS = 9,
+
+  /**
+   * Each element rounded to the nearest integer; of two, to the even one. Operands as for COS.
+   */
+  HALYARD_TFLITE_ROUND = 10,
+
+  /**
+   * The Gaussian error linear unit.
+   *
+   * Inputs:
+   *   0: input, TENSOR_FLOAT32 or _FLOAT16.
+   *   1: approximate, BOOL.
+   * Outputs:
+   *   0: output, of the input's type and dimensions: x / 2 * (1 + erf(x / sqrt(2))), or with
+   *      approximate, x / 2 * (1 + tanh(sqrt(2 / pi) * (x + 0.044715 x^3))).
+   */
+  HALYARD_TFLITE_GELU = 11,
+
+  /**
+   * Functions of two tensors, broadcast as by ANEURALNETWORKS_ADD, into an output of their type.
+   *
+   * Inputs:
+   *   0: a, of a type of the table.
+   *   1: b, of the same type.
+   * Outputs:
+   *   0: output, of the same type.
+   *
+   *   ATAN2          TENSOR_FLOAT32, _FLOAT16           the angle of the point (b, a)
+   *   FLOOR_MOD      TENSOR_FLOAT32, _FLOAT16, _INT32   a - floor(a / b) * b; an integer a where b
+   *                                                     is 0
+   *   TRUNCATED_DIV  TENSOR_INT32                       a / b rounded towards 0; 0 where b is 0
+   *   BITWISE_XOR    TENSOR_INT32                       a exclusive-or b, bit by bit
+   *   RIGHT_SHIFT    TENSOR_INT32                       floor(a / 2^b), with b kept to 0 to 31
+   */
+  HALYARD_TFLITE_ATAN2 = 12,
+  HALYARD_TFLITE_FLOOR_MOD = 13,
+  HALYARD_TFLITE_TRUNCATED_DIV = 14,
+  HALYARD_TFLITE_BITWISE_XOR = 15,
+  HALYARD_TFLITE_RIGHT_SHIFT = 16,
+
+  /**
+   * ANEURALNETWORKS_SELECT of three tensors that are broadcast to one shape.
+   *
+   * Inputs:
+   *   0: condition, TENSOR_BOOL8.
+   *   1: x, TENSOR_FLOAT32, _FLOAT16, _INT32, _QUANT8_ASYMM, _QUANT8_ASYMM_SIGNED or _BOOL8.
+   *   2: y, of the same type, scale and zero point.
+   * Outputs:
+   *   0: output, of the same type, scale and zero point: x where the condition is true, otherwise
+   *      y.
+   */
+  HALYARD_TFLITE_SELECT_V2 = 17,
+
+  /**
+   * For each element, the sum of the elements up to it along an axis.
+   *
+   * Inputs:
+   *   0: input, TENSOR_FLOAT32, _FLOAT16 or _INT32. Integers wrap around.
+   *   1: axis, INT32, -rank to rank - 1.
+   *   2: exclusive, BOOL: the element itself does not count.
+   *   3: reverse, BOOL: the sums are those from the element to the end.
+   * Outputs:
+   *   0: output, of the input's type and dimensions.
+   */
+  HALYARD_TFLITE_CUMSUM = 18,
+
+  /**
+   * A tensor of zeros, to which elements or slices are added at places that tuples of indices name.
+   *
+   * Inputs:
+   *   0: indices, TENSOR_INT32, [..., k] with 1 <= k <= n: number i of a tuple lies in 0 to di - 1.
+   *      An execution with any other index fails.
+   *   1: updates, TENSOR_FLOAT32, _FLOAT16 or _INT32: the dimensions of the indices without the
+   *      last, and behind them [dk, ..., dn-1]. Integers wrap around.
+   *   2: shape, TENSOR_INT32, [n]: the dimensions d0 to dn-1 of the output, at least 1.
+   * Outputs:
+   *   0: output, of the type of the updates.
+   */
+  HALYARD_TFLITE_SCATTER_ND = 19,
+
+  /**
+   * The sum, product, maximum or minimum of all slices of a tensor that have the same number.
+   *
+   * Inputs:
+   *   0: data, TENSOR_FLOAT32 or _INT32. Integers wrap around.
+   *   1: segments, TENSOR_INT32: the numbers of the slices. Its dimensions are the first ones of
+   *      the data. A slice with a negative number does not count. An execution with a number that
+   *      is not below input 2 fails.
+   *   2: number of segments, INT32, at least 1.
+   * Outputs:
+   *   0: output, of the type of the data: the number of segments, and behind it the data's other
+   *      dimensions. A segment without slices is 0, 1, the least or the greatest finite value.
+   */
+  HALYARD_TFLITE_UNSORTED_SEGMENT_SUM = 20,
+  HALYARD_TFLITE_UNSORTED_SEGMENT_PROD = 21,
+  HALYARD_TFLITE_UNSORTED_SEGMENT_MAX = 22,
+  HALYARD_TFLITE_UNSORTED_SEGMENT_MIN = 23,
+
+  /**
+   * A tensor with a part replaced.
+   *
+   * Inputs:
+   *   0: operand, TENSOR_FLOAT32, _FLOAT16, _INT32, _QUANT8_ASYMM, _QUANT8_ASYMM_SIGNED or _BOOL8.
+   *   1: update, of the same type, scale, zero point and rank, in no dimension larger.
+   *   2: starts, TENSOR_INT32, [rank]: the place of the update. A start below 0, or behind the last
+   *      place where the update fits, becomes the nearest place.
+   * Outputs:
+   *   0: output, like the operand.
+   */
+  HALYARD_TFLITE_DYNAMIC_UPDATE_SLICE = 24,
+
+  /**
+   * The coordinates of all elements that are not zero, or true, in order.
+   *
+   * Inputs:
+   *   0: condition, TENSOR_FLOAT32, _INT32 or _BOOL8, of rank 1 or more.
+   * Outputs:
+   *   0: output, TENSOR_INT32, [number of these elements, rank of the input].
+   */
+  HALYARD_TFLITE_WHERE = 25,
+
+  /**
+   * Reverses the beginning of each sequence of a batch.
+   *
+   * Inputs:
+   *   0: input, of a type of SELECT_V2.
+   *   1: lengths, TENSOR_INT32, [size of the batch]: how many elements of each sequence are
+   *      reversed. The others stay.
+   *   2: axis of the sequence, INT32, -rank to rank - 1.
+   *   3: axis of the batch, INT32, another one.
+   * Outputs:
+   *   0: output, like the input.
+   */
+  HALYARD_TFLITE_REVERSE_SEQUENCE = 26,
+
+  /**
+   * For each element, how many of the boundaries are not above it.
+   *
+   * Inputs:
+   *   0: input, TENSOR_FLOAT32 or _INT32. Integers are compared as floats.
+   *   1: boundaries, TENSOR_FLOAT32, [n], ascending.
+   * Outputs:
+   *   0: output, TENSOR_INT32 of the input's dimensions: 0 to n.
+   */
+  HALYARD_TFLITE_BUCKETIZE = 27
 };
 
 #endif  // HALYARD_TFLITE_EXTENSION_H_

@@ -33,7 +33,7 @@ TEST(Types, NamesGoBothWays) {
     EXPECT_EQ(operationTypeFromName(operationTypeName(type)), type);
   }
   EXPECT_FALSE(isTfliteOperation(OperationType::ADD));
-  EXPECT_FALSE(isTfliteOperation(static_cast<OperationType>(0x7fff0009)));
+  EXPECT_FALSE(isTfliteOperation(static_cast<OperationType>(0x7fff7fff)));
   EXPECT_FALSE(isBaseOperation(static_cast<OperationType>(106)));
   EXPECT_FALSE(isBaseOperation(static_cast<OperationType>(-1)));
   EXPECT_FALSE(operandTypeFromName("TENSOR").has_value());
@@ -42,8 +42,8 @@ TEST(Types, NamesGoBothWays) {
 TEST(Types, UnknownAndExtensionCodesHaveText) {
   EXPECT_EQ(operandTypeName(static_cast<OperandType>(16)), "unknown type 16");
   EXPECT_EQ(operandTypeName(static_cast<OperandType>(0x20003)), "extension type 0x00020003");
-  EXPECT_EQ(operationTypeName(static_cast<OperationType>(0x7fff0009)),
-            "extension operation 0x7fff0009");
+  EXPECT_EQ(operationTypeName(static_cast<OperationType>(0x7fff7fff)),
+            "extension operation 0x7fff7fff");
   EXPECT_EQ(operationTypeName(static_cast<OperationType>(9999)), "unknown operation 9999");
   EXPECT_EQ(operandTypeTraits(static_cast<OperandType>(-1)), nullptr);
 }

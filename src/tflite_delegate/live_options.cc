@@ -33,8 +33,14 @@ class Members {
   tfl::MirrorPadMode mirror() {
     return static_cast<tfl::MirrorPadMode>(checked(number(), 1, 2) - 1);
   }
-  tfl::FullyConnectedOptionsWeightsFormat weights() {
-    return static_cast<tfl::FullyConnectedOptionsWeightsFormat>(checked(number(), 0, 1));
+  // A number from 0 to `most` that means the same in the file.
+  template <typename T>
+  T oneOf(int32_t most) {
+    return static_cast<T>(checked(number(), 0, most));
+  }
+  template <typename T>
+  const T* address() {
+    return next<const T*>();
   }
   // Whether all values were those of the format.
   bool isValid() const { return isValid_; }
@@ -101,7 +107,7 @@ OptionsWriter pool(Members& m) {
 
 OptionsWriter fullyConnected(Members& m) {
   const auto activation = m.activation();
-  const auto weights = m.weights();
+  const auto weights = m.oneOf<tfl::FullyConnectedOptionsWeightsFormat>(1);
   const bool keepsDims = m.truth();
   return writer<tfl::CreateFullyConnectedOptions>(activation, weights, keepsDims);
 }
@@ -196,6 +202,65 @@ OptionsWriter sequenceLstm(Members& m) {
                                                               timeMajor, asymmetric, diagonal);
 }
 
+OptionsWriter reverseSequence(Members& m) {
+  const int32_t sequence = m.number();
+  return writer<tfl::CreateReverseSequenceOptions>(sequence, m.number());
+}
+
+OptionsWriter fakeQuant(Members& m) {
+  const float least = m.real();
+  const float most = m.real();
+  const int32_t bits = m.number();
+  return writer<tfl::CreateFakeQuantOptions>(least, most, bits, m.truth());
+}
+
+OptionsWriter bucketize(Members& m) {
+  const auto count = static_cast<size_t>(std::clamp(m.number(), 0, 1 << 20));
+  const auto* const values = m.address<float>();
+  std::vector<float> boundaries;
+  if (values != nullptr) boundaries.assign(values, values + count);
+  return [boundaries](FlatBufferBuilder& to) {
+    return tfl::CreateBucketizeOptionsDirect(to, &boundaries).Union();
+  };
+}
+
+OptionsWriter projection(Members& m) {
+  return writer<tfl::CreateLSHProjectionOptions>(m.oneOf<tfl::LSHProjectionType>(2));
+}
+
+OptionsWriter svdf(Members& m) {
+  const int32_t rank = m.number();
+  return writer<tfl::CreateSVDFOptions>(rank, m.activation());
+}
+
+OptionsWriter sequenceRnn(Members& m) {
+  const bool timeMajor = m.truth();
+  return writer<tfl::CreateSequenceRNNOptions>(timeMajor, m.activation());
+}
+
+OptionsWriter bidirectionalRnn(Members& m) {
+  const bool timeMajor = m.truth();
+  const auto activation = m.activation();
+  return writer<tfl::CreateBidirectionalSequenceRNNOptions>(timeMajor, activation, m.truth());
+}
+
+OptionsWriter lstm(Members& m) {
+  const auto activation = m.activation();
+  const float cellClip = m.real();
+  const float projectionClip = m.real();
+  return writer<tfl::CreateLSTMOptions>(activation, cellClip, projectionClip,
+                                        m.oneOf<tfl::LSTMKernelType>(1));
+}
+
+OptionsWriter bidirectionalLstm(Members& m) {
+  const auto activation = m.activation();
+  const float cellClip = m.real();
+  const float projectionClip = m.real();
+  const bool merges = m.truth();
+  return writer<tfl::CreateBidirectionalSequenceLSTMOptions>(activation, cellClip, projectionClip,
+                                                             merges, m.truth());
+}
+
 struct Entry {
   Op op;
   Opt type;
@@ -206,23 +271,32 @@ constexpr Entry kEntries[] = {
     {Op::ADD, Opt::AddOptions, activated<tfl::CreateAddOptions>},
     {Op::AVERAGE_POOL_2D, Opt::Pool2DOptions, pool},
     {Op::BATCH_MATMUL, Opt::BatchMatMulOptions, twoTruths<tfl::CreateBatchMatMulOptions>},
+    {Op::BIDIRECTIONAL_SEQUENCE_LSTM, Opt::BidirectionalSequenceLSTMOptions, bidirectionalLstm},
+    {Op::BIDIRECTIONAL_SEQUENCE_RNN, Opt::BidirectionalSequenceRNNOptions, bidirectionalRnn},
+    {Op::BUCKETIZE, Opt::BucketizeOptions, bucketize},
     {Op::CONCATENATION, Opt::ConcatenationOptions, concatenation},
     {Op::CONV_2D, Opt::Conv2DOptions, conv2d},
+    {Op::CUMSUM, Opt::CumsumOptions, twoTruths<tfl::CreateCumsumOptions>},
     {Op::DEPTHWISE_CONV_2D, Opt::DepthwiseConv2DOptions, depthwise},
     {Op::DEPTH_TO_SPACE, Opt::DepthToSpaceOptions, oneNumber<tfl::CreateDepthToSpaceOptions>},
     {Op::DIV, Opt::DivOptions, activated<tfl::CreateDivOptions>},
+    {Op::FAKE_QUANT, Opt::FakeQuantOptions, fakeQuant},
     {Op::FULLY_CONNECTED, Opt::FullyConnectedOptions, fullyConnected},
     {Op::GATHER, Opt::GatherOptions, twoNumbers<tfl::CreateGatherOptions>},
+    {Op::GELU, Opt::GeluOptions, oneTruth<tfl::CreateGeluOptions>},
     {Op::L2_NORMALIZATION, Opt::L2NormOptions, activated<tfl::CreateL2NormOptions>},
     {Op::L2_POOL_2D, Opt::Pool2DOptions, pool},
     {Op::LEAKY_RELU, Opt::LeakyReluOptions, oneReal<tfl::CreateLeakyReluOptions>},
     {Op::LOCAL_RESPONSE_NORMALIZATION, Opt::LocalResponseNormalizationOptions,
      responseNormalization},
+    {Op::LSH_PROJECTION, Opt::LSHProjectionOptions, projection},
+    {Op::LSTM, Opt::LSTMOptions, lstm},
     {Op::MAX_POOL_2D, Opt::Pool2DOptions, pool},
     {Op::MEAN, Opt::ReducerOptions, oneTruth<tfl::CreateReducerOptions>},
     {Op::MIRROR_PAD, Opt::MirrorPadOptions,
      [](Members& m) { return writer<tfl::CreateMirrorPadOptions>(m.mirror()); }},
     {Op::MUL, Opt::MulOptions, activated<tfl::CreateMulOptions>},
+    {Op::ONE_HOT, Opt::OneHotOptions, oneNumber<tfl::CreateOneHotOptions>},
     {Op::PACK, Opt::PackOptions, twoNumbers<tfl::CreatePackOptions>},
     {Op::REDUCE_ANY, Opt::ReducerOptions, oneTruth<tfl::CreateReducerOptions>},
     {Op::REDUCE_MAX, Opt::ReducerOptions, oneTruth<tfl::CreateReducerOptions>},
@@ -233,6 +307,8 @@ constexpr Entry kEntries[] = {
     {Op::RESIZE_BILINEAR, Opt::ResizeBilinearOptions, twoTruths<tfl::CreateResizeBilinearOptions>},
     {Op::RESIZE_NEAREST_NEIGHBOR, Opt::ResizeNearestNeighborOptions,
      twoTruths<tfl::CreateResizeNearestNeighborOptions>},
+    {Op::REVERSE_SEQUENCE, Opt::ReverseSequenceOptions, reverseSequence},
+    {Op::RNN, Opt::RNNOptions, activated<tfl::CreateRNNOptions>},
     {Op::SOFTMAX, Opt::SoftmaxOptions, oneReal<tfl::CreateSoftmaxOptions>},
     {Op::SPACE_TO_DEPTH, Opt::SpaceToDepthOptions, oneNumber<tfl::CreateSpaceToDepthOptions>},
     {Op::SPLIT, Opt::SplitOptions, oneNumber<tfl::CreateSplitOptions>},
@@ -241,8 +317,10 @@ constexpr Entry kEntries[] = {
     {Op::STRIDED_SLICE, Opt::StridedSliceOptions, stridedSlice},
     {Op::SUB, Opt::SubOptions, activated<tfl::CreateSubOptions>},
     {Op::SUM, Opt::ReducerOptions, oneTruth<tfl::CreateReducerOptions>},
+    {Op::SVDF, Opt::SVDFOptions, svdf},
     {Op::TRANSPOSE_CONV, Opt::TransposeConvOptions, transposeConv},
     {Op::UNIDIRECTIONAL_SEQUENCE_LSTM, Opt::UnidirectionalSequenceLSTMOptions, sequenceLstm},
+    {Op::UNIDIRECTIONAL_SEQUENCE_RNN, Opt::SequenceRNNOptions, sequenceRnn},
     {Op::UNPACK, Opt::UnpackOptions, twoNumbers<tfl::CreateUnpackOptions>},
 };
 

@@ -49,6 +49,7 @@ Status GraphBuilder::addOperation(OperationType type, OperandIndexes inputs,
         "{} is an operation of the extension {}, which no device of the model offers",
         operationTypeName(type), kTfliteExtension);
   }
+  if (movesBooleans(type, inputs)) return moveBooleans(type, std::move(inputs), outputs);
   const ops::OperationDefinition* definition = ops::definitionOf(type);
   Operation operation{type, std::move(inputs), std::move(outputs)};
   const Result<FeatureLevel> level = ops::checkSignature(
@@ -63,6 +64,41 @@ Status GraphBuilder::addOperation(OperationType type, OperandIndexes inputs,
     if (isFolded) return okStatus();
   }
   model_.main.operations.push_back(std::move(operation));
+  return okStatus();
+}
+
+bool GraphBuilder::movesBooleans(OperationType type, const OperandIndexes& inputs) const {
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    if (moves(type, i) && operand(inputs[i]).type == OperandType::TENSOR_BOOL8) return true;
+  }
+  return false;
+}
+
+// NNAPI moves integers in many ways, but no booleans. So they become integers in between.
+Status GraphBuilder::moveBooleans(OperationType type, OperandIndexes inputs,
+                                  const OperandIndexes& outputs) {
+  constexpr int32_t kNumbers[] = {0, 1};
+  HALYARD_ASSIGN_OR_RETURN(const uint32_t zero, int32Tensor({1}, {&kNumbers[0], 1}));
+  HALYARD_ASSIGN_OR_RETURN(const uint32_t one, int32Tensor({1}, {&kNumbers[1], 1}));
+  const auto integersFor = [this](uint32_t booleans) {
+    return addTemporary(OperandType::TENSOR_INT32, operand(booleans).dimensions, 0, 0,
+                        operandName(booleans) + " (integers)");
+  };
+  for (uint32_t& input : inputs) {
+    if (operand(input).type != OperandType::TENSOR_BOOL8) continue;
+    HALYARD_ASSIGN_OR_RETURN(const uint32_t integers, integersFor(input));
+    HALYARD_RETURN_IF_ERROR(addOperation(OperationType::SELECT_V2, {input, one, zero}, {integers}));
+    input = integers;
+  }
+  OperandIndexes moved;
+  for (const uint32_t output : outputs) {
+    HALYARD_ASSIGN_OR_RETURN(const uint32_t integers, integersFor(output));
+    moved.push_back(integers);
+  }
+  HALYARD_RETURN_IF_ERROR(addOperation(type, std::move(inputs), moved));
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    HALYARD_RETURN_IF_ERROR(addOperation(OperationType::NOT_EQUAL, {moved[i], zero}, {outputs[i]}));
+  }
   return okStatus();
 }
 

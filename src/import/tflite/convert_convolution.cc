@@ -33,12 +33,50 @@ Status checkSymmetric(const FileTensor& tensor) {
                  bad);
 }
 
+// Returns the bytes of a constant of INT4, one for each element. The file has two in a byte, the
+// first one in the low half.
+Result<std::span<const uint8_t>> unpacked(Node& node, const FileTensor& tensor) {
+  HALYARD_ASSIGN_OR_RETURN(const std::span<const uint8_t> packed, node.builder().contents(tensor));
+  const size_t count = knownElementCount(tensor.dims).value_or(0);
+  if (packed.size() != (count + 1) / 2) {
+    return badData("{} has {} bytes, {} elements of 4 bits need {}", tensor.text(), packed.size(),
+                   count, (count + 1) / 2);
+  }
+  HALYARD_ASSIGN_OR_RETURN(const std::span<uint8_t> bytes, node.builder().newBytes(count));
+  for (size_t i = 0; i < count; ++i) {
+    const int nibble = packed[i / 2] >> (i % 2 * 4) & 15;
+    bytes[i] = static_cast<uint8_t>(nibble < 8 ? nibble : nibble - 16);
+  }
+  return std::span<const uint8_t>(bytes);
+}
+
+// Adds a filter with the data of `tensor`.
+Result<uint32_t> addFilter(Node& node, Operand operand, const FileTensor& tensor) {
+  if (tensor.type != tfl::TensorType::INT4) {
+    return node.builder().addFileConstant(std::move(operand), tensor);
+  }
+  HALYARD_ASSIGN_OR_RETURN(const std::span<const uint8_t> bytes, unpacked(node, tensor));
+  return node.builder().addOwnConstant(std::move(operand), bytes, node.builder().nameOf(tensor));
+}
+
+// Returns the constant of INT4 with one scale as TENSOR_QUANT8_ASYMM_SIGNED.
+Result<uint32_t> wholeFilterOf4Bits(Node& node, const FileTensor& tensor) {
+  if (tensor.scales.size() != 1 || !(tensor.scales[0] > 0)) {
+    return badData("{} has no positive scale", tensor.text());
+  }
+  Operand operand;
+  operand.type = OperandType::TENSOR_QUANT8_ASYMM_SIGNED;
+  operand.dimensions = tensor.dims;
+  operand.scale = tensor.scales[0];
+  return addFilter(node, std::move(operand), tensor);
+}
+
 // Adds a TENSOR_QUANT8_SYMM_PER_CHANNEL operand of these dimensions with the data of `tensor`.
 Result<uint32_t> addPerChannelFilter(Node& node, const FileTensor& tensor, Shape dims,
                                      uint32_t channelDim) {
-  if (tensor.type != tfl::TensorType::INT8) {
-    return unsupported("{} is {} with a scale per channel, only INT8 may be so", tensor.text(),
-                       tensorTypeName(tensor.type));
+  if (tensor.type != tfl::TensorType::INT8 && tensor.type != tfl::TensorType::INT4) {
+    return unsupported("{} is {} with a scale per channel, only INT8 and INT4 may be so",
+                       tensor.text(), tensorTypeName(tensor.type));
   }
   if (!tensor.isConstant()) {
     return unsupported("{} has a scale per channel but is no constant", tensor.text());
@@ -56,7 +94,7 @@ Result<uint32_t> addPerChannelFilter(Node& node, const FileTensor& tensor, Shape
   operand.type = OperandType::TENSOR_QUANT8_SYMM_PER_CHANNEL;
   operand.dimensions = std::move(dims);
   operand.extraParams = std::move(quant);
-  return node.builder().addFileConstant(std::move(operand), tensor);
+  return addFilter(node, std::move(operand), tensor);
 }
 
 // Refuses activations and weights of different kinds, except for dynamic-range quantisation.
@@ -72,9 +110,12 @@ Status refuseMixture(const Operand& x, const FileTensor& weights) {
 Result<uint32_t> filter(Node& node, uint32_t x, const FileTensor& tensor, uint32_t channelDim) {
   HALYARD_RETURN_IF_ERROR(refuseMixture(node.operand(x), tensor));
   if (isFloat(node.operand(x).type)) return node.floatInput(1, tensor);
+  const bool is4Bits = tensor.type == tfl::TensorType::INT4 && tensor.isConstant();
   if (!isPerChannel(tensor)) {
-    if (tensor.type == tfl::TensorType::INT8) HALYARD_RETURN_IF_ERROR(checkSymmetric(tensor));
-    return node.input(1, tensor);
+    if (is4Bits || tensor.type == tfl::TensorType::INT8) {
+      HALYARD_RETURN_IF_ERROR(checkSymmetric(tensor));
+    }
+    return is4Bits ? wholeFilterOf4Bits(node, tensor) : node.input(1, tensor);
   }
   if (tensor.quantizedDimension != static_cast<int32_t>(channelDim)) {
     return unsupported("{} has its scales along dimension {}, expected {}", tensor.text(),

@@ -65,6 +65,11 @@ Status convertSub(Node& node) {
   return convertBinary(node, OperationType::SUB, activationOf(node.options<tfl::SubOptions>()));
 }
 
+template <OperationType kType>
+Status convertStablehlo(Node& node) {
+  return convertBinary(node, kType, tfl::ActivationFunctionType::NONE);
+}
+
 Status convertMul(Node& node) {
   return convertBinary(node, OperationType::MUL, activationOf(node.options<tfl::MulOptions>()));
 }
@@ -87,6 +92,46 @@ Status convertRelu(Node& node) { return convertRectifier(node, OperationType::RE
 Status convertRelu1(Node& node) { return convertRectifier(node, OperationType::RELU1); }
 
 Status convertRelu6(Node& node) { return convertRectifier(node, OperationType::RELU6); }
+
+// The intersection of two rectifiers.
+Status convertRelu0To1(Node& node) {
+  HALYARD_RETURN_IF_ERROR(node.expectCounts(1, 1, 1));
+  HALYARD_ASSIGN_OR_RETURN(uint32_t x, node.input(0));
+  HALYARD_ASSIGN_OR_RETURN(const uint32_t y, node.output(0));
+  if (isQuant8Asymm(node.operand(x).type)) {
+    HALYARD_ASSIGN_OR_RETURN(x, node.dequantized(x));
+  }
+  HALYARD_ASSIGN_OR_RETURN(const uint32_t below, node.temporaryLike(x, "at most 1"));
+  HALYARD_RETURN_IF_ERROR(node.builder().addOperation(OperationType::RELU1, {x}, {below}));
+  return node.applyInFloat(OperationType::RELU, below, {}, y);
+}
+
+Status convertGelu(Node& node) {
+  HALYARD_RETURN_IF_ERROR(node.expectCounts(1, 1, 1));
+  const auto* options = node.options<tfl::GeluOptions>();
+  HALYARD_ASSIGN_OR_RETURN(const uint32_t x, node.input(0));
+  HALYARD_ASSIGN_OR_RETURN(const uint32_t isApproximate,
+                           node.builder().boolScalar(options != nullptr && options->approximate()));
+  HALYARD_ASSIGN_OR_RETURN(const uint32_t y, node.output(0));
+  return node.applyInFloat(OperationType::GELU, x, {isApproximate}, y);
+}
+
+Status convertAddN(Node& node) {
+  HALYARD_RETURN_IF_ERROR(node.expectCounts(1, SIZE_MAX, 1));
+  HALYARD_ASSIGN_OR_RETURN(const uint32_t none, node.builder().int32Scalar(0));
+  HALYARD_ASSIGN_OR_RETURN(uint32_t sum, node.input(0));
+  if (isQuant8Asymm(node.operand(sum).type)) return unsupported("of quantised values");
+  if (node.inputCount() == 1) return node.forward(0, sum);
+  for (size_t i = 1; i < node.inputCount(); ++i) {
+    const bool isLast = i + 1 == node.inputCount();
+    HALYARD_ASSIGN_OR_RETURN(const uint32_t x, node.input(i));
+    HALYARD_ASSIGN_OR_RETURN(const uint32_t to,
+                             isLast ? node.output(0) : node.temporaryLike(sum, "sum"));
+    HALYARD_RETURN_IF_ERROR(node.builder().addOperation(OperationType::ADD, {sum, x, none}, {to}));
+    sum = to;
+  }
+  return okStatus();
+}
 
 // The output of a quantised sigmoid or softmax covers [0, 1) in steps of 1/256.
 Status fixUnitInterval(Node& node, uint32_t y) {
@@ -123,12 +168,22 @@ constexpr Converter kConverters[] = {
      kTakesOpenRank},
     {tfl::BuiltinOperator::MUL, tfl::BuiltinOptions::MulOptions, OptionsNeed::OPTIONAL, convertMul,
      kTakesOpenRank},
+    {tfl::BuiltinOperator::STABLEHLO_ADD, tfl::BuiltinOptions::NONE, OptionsNeed::OPTIONAL,
+     convertStablehlo<OperationType::ADD>, kTakesOpenRank},
+    {tfl::BuiltinOperator::STABLEHLO_MULTIPLY, tfl::BuiltinOptions::NONE, OptionsNeed::OPTIONAL,
+     convertStablehlo<OperationType::MUL>, kTakesOpenRank},
     {tfl::BuiltinOperator::RELU, tfl::BuiltinOptions::NONE, OptionsNeed::OPTIONAL, convertRelu,
      kTakesOpenRank},
     {tfl::BuiltinOperator::RELU_N1_TO_1, tfl::BuiltinOptions::NONE, OptionsNeed::OPTIONAL,
      convertRelu1, kTakesOpenRank},
     {tfl::BuiltinOperator::RELU6, tfl::BuiltinOptions::NONE, OptionsNeed::OPTIONAL, convertRelu6,
      kTakesOpenRank},
+    {tfl::BuiltinOperator::RELU_0_TO_1, tfl::BuiltinOptions::NONE, OptionsNeed::OPTIONAL,
+     convertRelu0To1, kTakesOpenRank},
+    {tfl::BuiltinOperator::GELU, tfl::BuiltinOptions::GeluOptions, OptionsNeed::OPTIONAL,
+     convertGelu, kTakesOpenRank},
+    {tfl::BuiltinOperator::ADD_N, tfl::BuiltinOptions::AddNOptions, OptionsNeed::OPTIONAL,
+     convertAddN, kTakesOpenRank},
     {tfl::BuiltinOperator::LOGISTIC, tfl::BuiltinOptions::NONE, OptionsNeed::OPTIONAL,
      convertLogistic, kTakesOpenRank},
     {tfl::BuiltinOperator::SOFTMAX, tfl::BuiltinOptions::SoftmaxOptions, OptionsNeed::REQUIRED,

@@ -177,16 +177,63 @@ Result<std::vector<int32_t>> spatialBorders(const Node& node, std::string_view w
   return unsupported("{} has {} values: NNAPI has two spatial dimensions", what, values.size());
 }
 
+// Of one spatial dimension, x becomes an image of height 1.
+Status spaceToBatchOfLines(Node& node, uint32_t x, int32_t block) {
+  HALYARD_ASSIGN_OR_RETURN(const std::vector<int32_t> borders,
+                           node.constantInts(2, "the list of paddings", 2));
+  const Shape dims = node.operand(x).dimensions;
+  if (borders.size() != 2) return badData("{} paddings of one dimension", borders.size());
+  HALYARD_ASSIGN_OR_RETURN(const uint32_t image,
+                           node.reshapedTo(x, {dims[0], 1, dims[1], dims[2]}));
+  HALYARD_ASSIGN_OR_RETURN(const uint32_t sizes, listOf(node, {1, block}));
+  HALYARD_ASSIGN_OR_RETURN(
+      const uint32_t paddings,
+      node.builder().int32Tensor({2, 2}, std::vector<int32_t>{0, 0, borders[0], borders[1]}));
+  HALYARD_ASSIGN_OR_RETURN(const uint32_t blocks, node.temporaryLike(x, "blocks"));
+  HALYARD_RETURN_IF_ERROR(
+      node.builder().addOperation(SPACE_TO_BATCH_ND, {image, sizes, paddings}, {blocks}));
+  const Shape made = node.operand(blocks).dimensions;
+  HALYARD_ASSIGN_OR_RETURN(const uint32_t y, node.output(0));
+  HALYARD_RETURN_IF_ERROR(node.shareQuantization(y, x));
+  return node.reshapeAs(blocks, {made[0], made[2], made[3]}, y);
+}
+
 Status convertSpaceToBatch(Node& node) {
   HALYARD_RETURN_IF_ERROR(node.expectCounts(3, 3, 1));
   HALYARD_ASSIGN_OR_RETURN(const uint32_t x, node.input(0));
   HALYARD_ASSIGN_OR_RETURN(const std::vector<int32_t> block,
                            node.constantInts(1, "the block's size", 2));
+  const Shape& dims = node.operand(x).dimensions;
+  if (block.size() == 1 && dims.size() == 3 && knownElementCount(dims)) {
+    return spaceToBatchOfLines(node, x, block[0]);
+  }
   HALYARD_ASSIGN_OR_RETURN(const std::vector<int32_t> borders,
                            spatialBorders(node, "the list of paddings"));
   HALYARD_ASSIGN_OR_RETURN(const uint32_t sizes, listOf(node, block));
   HALYARD_ASSIGN_OR_RETURN(const uint32_t paddings, node.builder().int32Tensor({2, 2}, borders));
   return moveElements(node, SPACE_TO_BATCH_ND, x, {sizes, paddings});
+}
+
+// Of one spatial dimension, x becomes an image of height 1.
+Status batchToSpaceOfLines(Node& node, uint32_t x, int32_t block) {
+  HALYARD_ASSIGN_OR_RETURN(const std::vector<int32_t> crops,
+                           node.constantInts(2, "the list of crops", 2));
+  const Shape dims = node.operand(x).dimensions;
+  HALYARD_ASSIGN_OR_RETURN(const uint32_t blocks,
+                           node.reshapedTo(x, {dims[0], 1, dims[1], dims[2]}));
+  HALYARD_ASSIGN_OR_RETURN(const uint32_t sizes, listOf(node, {1, block}));
+  HALYARD_ASSIGN_OR_RETURN(const uint32_t image, node.temporaryLike(x, "uncropped"));
+  HALYARD_RETURN_IF_ERROR(node.builder().addOperation(BATCH_TO_SPACE_ND, {blocks, sizes}, {image}));
+  const Shape made = node.operand(image).dimensions;
+  HALYARD_ASSIGN_OR_RETURN(const uint32_t line,
+                           node.reshapedTo(image, {made[0], made[2], made[3]}));
+  const int64_t left = crops.size() == 2 ? int64_t{made[2]} - crops[0] - crops[1] : 0;
+  if (left < 1 || crops[0] < 0 || crops[1] < 0) {
+    return badData("{} crops of a dimension of {}", crops.size(), made[2]);
+  }
+  HALYARD_ASSIGN_OR_RETURN(const uint32_t begin, listOf(node, {0, crops[0], 0}));
+  HALYARD_ASSIGN_OR_RETURN(const uint32_t size, listOf(node, {-1, static_cast<int32_t>(left), -1}));
+  return moveElements(node, SLICE, line, {begin, size});
 }
 
 // NNAPI's operation has no crops, so a slice does it.
@@ -195,6 +242,9 @@ Status convertBatchToSpace(Node& node) {
   HALYARD_ASSIGN_OR_RETURN(const uint32_t x, node.input(0));
   HALYARD_ASSIGN_OR_RETURN(const std::vector<int32_t> block,
                            node.constantInts(1, "the block's size", 2));
+  if (block.size() == 1 && node.operand(x).dimensions.size() == 3) {
+    return batchToSpaceOfLines(node, x, block[0]);
+  }
   HALYARD_ASSIGN_OR_RETURN(const std::vector<int32_t> crops,
                            spatialBorders(node, "the list of crops"));
   HALYARD_ASSIGN_OR_RETURN(const uint32_t sizes, listOf(node, block));
@@ -229,9 +279,47 @@ Result<uint32_t> paddingList(Node& node, uint32_t x) {
   return node.builder().int32Tensor({rank, 2}, paddings);
 }
 
+// NNAPI pads no integers. The tensor replaces its place in a larger one with the value.
+Status padIntegers(Node& node, uint32_t x, int32_t value) {
+  Operand whole = node.operand(x);
+  if (!knownElementCount(whole.dimensions)) {
+    return unsupported("of integers of the shape {}", shapeText(whole.dimensions));
+  }
+  const size_t rank = whole.dimensions.size();
+  HALYARD_ASSIGN_OR_RETURN(const std::vector<int32_t> paddings,
+                           node.constantInts(1, "the list of paddings", 2 * rank));
+  std::vector<int32_t> starts;
+  for (size_t d = 0; d < rank && paddings.size() == 2 * rank; ++d) {
+    const int64_t before = paddings[2 * d];
+    const int64_t after = paddings[2 * d + 1];
+    const int64_t extent = whole.dimensions[d] + before + after;
+    if (before < 0 || after < 0 || extent > INT32_MAX) {
+      return badData("paddings {} and {} of dimension {}", before, after, d);
+    }
+    starts.push_back(paddings[2 * d]);
+    whole.dimensions[d] = static_cast<uint32_t>(extent);
+  }
+  const std::optional<uint32_t> size = knownByteSize(whole.type, whole.dimensions);
+  if (starts.size() != rank || !size) {
+    return badData("{} paddings of {}", paddings.size(), shapeText(node.operand(x).dimensions));
+  }
+  HALYARD_ASSIGN_OR_RETURN(const std::span<uint8_t> bytes, node.builder().newBytes(*size));
+  for (size_t i = 0; i < bytes.size(); i += sizeof(value)) {
+    std::memcpy(bytes.data() + i, &value, sizeof(value));
+  }
+  whole.lifetime = Lifetime::CONSTANT_COPY;
+  whole.location = {};
+  HALYARD_ASSIGN_OR_RETURN(const uint32_t filled,
+                           node.builder().addOwnConstant(std::move(whole), bytes, "borders"));
+  HALYARD_ASSIGN_OR_RETURN(const uint32_t at, listOf(node, starts));
+  HALYARD_ASSIGN_OR_RETURN(const uint32_t y, node.output(0));
+  return node.builder().addOperation(DYNAMIC_UPDATE_SLICE, {filled, x, at}, {y});
+}
+
 Status convertPad(Node& node) {
   HALYARD_RETURN_IF_ERROR(node.expectCounts(2, 2, 1));
   HALYARD_ASSIGN_OR_RETURN(const uint32_t x, node.input(0));
+  if (node.operand(x).type == OperandType::TENSOR_INT32) return padIntegers(node, x, 0);
   HALYARD_ASSIGN_OR_RETURN(const uint32_t list, paddingList(node, x));
   return moveElements(node, PAD, x, {list});
 }
@@ -266,6 +354,10 @@ Result<uint32_t> padValue(Node& node, uint32_t x) {
 Status convertPadV2(Node& node) {
   HALYARD_RETURN_IF_ERROR(node.expectCounts(3, 3, 1));
   HALYARD_ASSIGN_OR_RETURN(const uint32_t x, node.input(0));
+  if (node.operand(x).type == OperandType::TENSOR_INT32) {
+    HALYARD_ASSIGN_OR_RETURN(const int32_t number, singleInt(node, 2, "the value"));
+    return padIntegers(node, x, number);
+  }
   HALYARD_ASSIGN_OR_RETURN(const uint32_t list, paddingList(node, x));
   HALYARD_ASSIGN_OR_RETURN(const uint32_t value, padValue(node, x));
   return moveElements(node, PAD_V2, x, {list, value});
@@ -320,8 +412,8 @@ constexpr Converter kConverters[] = {
     {Op::SPACE_TO_BATCH_ND, Opt::SpaceToBatchNDOptions, kMayLack, convertSpaceToBatch,
      kTakesOpenDimensions},
     {Op::BATCH_TO_SPACE_ND, Opt::BatchToSpaceNDOptions, kMayLack, convertBatchToSpace},
-    {Op::PAD, Opt::PadOptions, kMayLack, convertPad, kTakesOpenDimensions},
-    {Op::PADV2, Opt::PadV2Options, kMayLack, convertPadV2, kTakesOpenDimensions},
+    {Op::PAD, Opt::PadOptions, kMayLack, convertPad, kTakesInt64 | kTakesOpenDimensions},
+    {Op::PADV2, Opt::PadV2Options, kMayLack, convertPadV2, kTakesInt64 | kTakesOpenDimensions},
     {Op::MIRROR_PAD, Opt::MirrorPadOptions, kNeeds, convertMirrorPad, kTakesOpenDimensions},
     {Op::REVERSE_V2, Opt::ReverseV2Options, kMayLack, convertReverse,
      kTakesInt64 | kTakesOpenDimensions},

@@ -151,8 +151,8 @@ Result<uint32_t> gatherTaken(Node& node, uint32_t x, size_t i, const Taken& take
   return picked;
 }
 
-// NNAPI's operation does not support integers. So a slice cuts the range, and a gather picks its
-// elements if the stride skips some.
+// NNAPI's operation supports neither integers nor booleans. So a slice cuts the range, and a gather
+// picks its elements if the stride skips some.
 Status sliceIntegers(Node& node, uint32_t x, const StridedSlice& slice, uint32_t y) {
   const Shape dims = node.operand(x).dimensions;
   if (!knownElementCount(dims)) {
@@ -215,7 +215,10 @@ Status convertStridedSlice(Node& node) {
   HALYARD_RETURN_IF_ERROR(endShrunkDimensions(dims, slice));
   HALYARD_ASSIGN_OR_RETURN(const uint32_t y, node.output(0));
   HALYARD_RETURN_IF_ERROR(node.shareQuantization(y, x));
-  if (node.operand(x).type == OperandType::TENSOR_INT32) return sliceIntegers(node, x, slice, y);
+  const OperandType type = node.operand(x).type;
+  if (type == OperandType::TENSOR_INT32 || type == OperandType::TENSOR_BOOL8) {
+    return sliceIntegers(node, x, slice, y);
+  }
   OperandIndexes inputs = {x};
   for (const auto* values : {&slice.begin, &slice.end, &slice.strides}) {
     HALYARD_ASSIGN_OR_RETURN(const uint32_t list, listOf(node, *values));
@@ -275,11 +278,42 @@ Status convertPack(Node& node) {
   return node.reshapeAs(column, {count}, y);
 }
 
+// Each batch picks from its own part of x. All parts become one list, and the indices of a batch
+// move to its part.
+Status gatherInBatches(Node& node, int32_t axis, int32_t batchDims) {
+  HALYARD_ASSIGN_OR_RETURN(uint32_t x, node.input(0));
+  HALYARD_ASSIGN_OR_RETURN(uint32_t indices, node.input(1));
+  const Shape dims = node.operand(x).dimensions;
+  const Shape own = node.operand(indices).dimensions;
+  HALYARD_ASSIGN_OR_RETURN(const size_t at, Node::normalizedAxis(axis, dims.size()));
+  const auto batches = static_cast<size_t>(batchDims);
+  if (batchDims < 0 || at != batches || own.size() < batches || !knownElementCount(dims) ||
+      !std::equal(dims.begin(), dims.begin() + static_cast<ptrdiff_t>(batches), own.begin())) {
+    return unsupported("batch_dims is {}, the axis {}, the indices {}", batchDims, axis,
+                       shapeText(own));
+  }
+  Shape spread(own.size(), 1);
+  uint32_t count = 1;
+  for (size_t d = 0; d < batches; ++d) count *= spread[d] = dims[d];
+  HALYARD_RETURN_IF_ERROR(node.builder().spend(uint64_t{count} * sizeof(int32_t)));
+  std::vector<int32_t> starts(count);
+  for (size_t i = 0; i < count; ++i) starts[i] = static_cast<int32_t>(i * dims[at]);
+  Shape merged(dims.begin() + static_cast<ptrdiff_t>(batches), dims.end());
+  merged[0] *= count;
+  HALYARD_ASSIGN_OR_RETURN(x, node.reshapedTo(x, std::move(merged)));
+  HALYARD_ASSIGN_OR_RETURN(const uint32_t first,
+                           node.builder().int32Tensor(std::move(spread), starts));
+  HALYARD_ASSIGN_OR_RETURN(const uint32_t zero, node.builder().int32Scalar(0));
+  HALYARD_ASSIGN_OR_RETURN(const uint32_t moved, node.temporaryLike(indices, "in all batches"));
+  HALYARD_RETURN_IF_ERROR(node.builder().addOperation(ADD, {indices, first, zero}, {moved}));
+  return moveElements(node, GATHER, x, {zero, moved});
+}
+
 Status convertGather(Node& node) {
   HALYARD_RETURN_IF_ERROR(node.expectCounts(2, 2, 1));
   const auto* options = node.options<tfl::GatherOptions>();
   if (options != nullptr && options->batch_dims() != 0) {
-    return unsupported("batch_dims is {}", options->batch_dims());
+    return gatherInBatches(node, options->axis(), options->batch_dims());
   }
   const int32_t axis = options == nullptr ? 0 : options->axis();
   HALYARD_ASSIGN_OR_RETURN(const FileTensor list, node.inputInfo(1));
@@ -312,7 +346,7 @@ using Op = tfl::BuiltinOperator;
 using Opt = tfl::BuiltinOptions;
 constexpr OptionsNeed kMayLack = OptionsNeed::OPTIONAL;
 constexpr OptionsNeed kNeeds = OptionsNeed::REQUIRED;
-constexpr Takes kTakes = kTakesInt64 | kTakesOpenDimensions;
+constexpr Takes kTakes = kTakesInt64 | kTakesUnscaled | kTakesOpenDimensions;
 
 constexpr Converter kConverters[] = {
     {Op::STRIDED_SLICE, Opt::StridedSliceOptions, kNeeds, convertStridedSlice, kTakes},

@@ -119,6 +119,10 @@ Status convertDequantize(Node& node) {
     return node.forward(0, folded);
   }
   HALYARD_ASSIGN_OR_RETURN(const uint32_t x, node.input(0));
+  if (node.operand(x).type == OperandType::TENSOR_FLOAT16) {
+    HALYARD_ASSIGN_OR_RETURN(const uint32_t y, node.output(0));
+    return node.builder().addOperation(OperationType::CAST, {x}, {y});
+  }
   if (!isQuant8Asymm(node.operand(x).type)) {
     return unsupported("of a {} that is no constant: NNAPI dequantises INT8 and UINT8",
                        tensorTypeName(from.type));

@@ -43,14 +43,17 @@ Result<uint32_t> initialState(Node& node, size_t i, Operand operand, uint8_t zer
   return state;
 }
 
-// Gives a variable the value that it has after an execution. Does nothing for another input.
+}  // namespace
+
 Status keepState(Node& node, size_t i, uint32_t after) {
   HALYARD_ASSIGN_OR_RETURN(const FileTensor tensor, node.inputInfo(i));
-  if (tensor.isVariable) node.builder().endState(tensor.index, after);
+  if (tensor.isVariable && node.builder().keepsStates()) {
+    node.builder().endState(tensor.index, after);
+  }
   return okStatus();
 }
 
-Result<uint32_t> floatState(Node& node, size_t i) {
+Result<uint32_t> initialFloatState(Node& node, size_t i) {
   HALYARD_ASSIGN_OR_RETURN(const FileTensor tensor, node.inputInfo(i));
   if (!tensor.isVariable) return node.input(i);
   HALYARD_ASSIGN_OR_RETURN(Operand operand, node.builder().describe(tensor));
@@ -68,6 +71,8 @@ Result<int32_t> cellActivation(tfl::ActivationFunctionType activation) {
   }
 }
 
+namespace {
+
 Status convertFloatLstm(Node& node, uint32_t x) {
   const tfl::UnidirectionalSequenceLSTMOptions& options = optionsOf(node);
   const OperandType type = node.operand(x).type;
@@ -79,7 +84,7 @@ Status convertFloatLstm(Node& node, uint32_t x) {
     inputs.push_back(weights);
   }
   for (size_t i : {kHiddenState, kCellState}) {
-    HALYARD_ASSIGN_OR_RETURN(const uint32_t state, floatState(node, i));
+    HALYARD_ASSIGN_OR_RETURN(const uint32_t state, initialFloatState(node, i));
     inputs.push_back(state);
   }
   HALYARD_ASSIGN_OR_RETURN(const uint32_t activation, builder.int32Scalar(code));

@@ -1,4 +1,6 @@
 // Converts operators along axes: sums, extremes, positions of extremes, normalisations.
+#include <optional>
+
 #include "import/tflite/converters.h"
 
 namespace halyard::import {
@@ -7,6 +9,9 @@ namespace {
 using enum OperationType;
 
 constexpr size_t kMaxRank = 8;
+
+// The limit of elements of a reduction of integers.
+constexpr size_t kMostSegmented = size_t{1} << 22;
 
 // Returns x, the list of axes, and whether they stay.
 Result<OperandIndexes> reductionInputs(Node& node) {
@@ -22,12 +27,49 @@ Result<OperandIndexes> reductionInputs(Node& node) {
   return OperandIndexes{x, list, keep};
 }
 
+// Returns which dimensions a reduction removes.
+Result<std::vector<bool>> reducedDimensions(const Node& node, size_t rank) {
+  HALYARD_ASSIGN_OR_RETURN(const std::vector<int32_t> axes,
+                           node.constantInts(1, "the list of axes", kMaxRank));
+  std::vector<bool> isReduced(rank, false);
+  for (const int32_t axis : axes) {
+    HALYARD_ASSIGN_OR_RETURN(const size_t at, Node::normalizedAxis(axis, rank));
+    isReduced[at] = true;
+  }
+  return isReduced;
+}
+
+// Returns the segment of each element of the dimensions up to the last reduced one. Elements share
+// a segment if they differ only in reduced dimensions. `count`: the number of segments.
+std::vector<int32_t> segmentsOf(const Shape& prefix, const std::vector<bool>& isReduced,
+                                size_t size, uint32_t* count) {
+  *count = 1;
+  for (size_t d = 0; d < prefix.size(); ++d) *count *= isReduced[d] ? 1 : prefix[d];
+  std::vector<int32_t> segments(size);
+  for (size_t i = 0; i < size; ++i) {
+    size_t rest = i;
+    size_t stride = 1;
+    size_t segment = 0;
+    for (size_t d = prefix.size(); d-- > 0; rest /= prefix[d]) {
+      if (isReduced[d]) continue;
+      segment += rest % prefix[d] * stride;
+      stride *= prefix[d];
+    }
+    segments[i] = static_cast<int32_t>(segment);
+  }
+  return segments;
+}
+
 // Converts operators whose result is an element of the input or a truth value. The quantisation
 // stays.
 template <OperationType kType>
 Status convertChoice(Node& node) {
   HALYARD_ASSIGN_OR_RETURN(OperandIndexes inputs, reductionInputs(node));
   HALYARD_ASSIGN_OR_RETURN(const uint32_t y, node.output(0));
+  if (node.operand(inputs[0]).type == OperandType::TENSOR_INT32) {
+    return reduceIntegers(node, kType == REDUCE_MAX ? UNSORTED_SEGMENT_MAX : UNSORTED_SEGMENT_MIN,
+                          inputs[0], y);
+  }
   HALYARD_RETURN_IF_ERROR(node.shareQuantization(y, inputs[0]));
   return node.builder().addOperation(kType, std::move(inputs), {y});
 }
@@ -65,6 +107,18 @@ Status convertAccumulation(Node& node) {
   if (isFolded) return okStatus();
   HALYARD_ASSIGN_OR_RETURN(const OperandIndexes inputs, reductionInputs(node));
   HALYARD_ASSIGN_OR_RETURN(const uint32_t y, node.output(0));
+  if (node.operand(inputs[0]).type == OperandType::TENSOR_INT32) {
+    HALYARD_ASSIGN_OR_RETURN(const FileTensor from, node.inputInfo(0));
+    if (from.type == tfl::TensorType::INT64) {
+      return unsupported("{} is INT64: NNAPI's integers have 32 bits, results may need more",
+                         from.text());
+    }
+    return reduceIntegers(node, kType == REDUCE_PROD ? UNSORTED_SEGMENT_PROD : UNSORTED_SEGMENT_SUM,
+                          inputs[0], y);
+  }
+  if (kType == REDUCE_PROD && isQuant8Asymm(node.operand(inputs[0]).type)) {
+    return unsupported("of quantised values: TFLite rounds after each product");
+  }
   return node.applyInFloat(kType, inputs[0], {inputs[1], inputs[2]}, y);
 }
 
@@ -146,8 +200,10 @@ constexpr OptionsNeed kMayLack = OptionsNeed::OPTIONAL;
 constexpr Converter kConverters[] = {
     {Op::REDUCE_ALL, Opt::ReducerOptions, kMayLack, convertChoice<REDUCE_ALL>, kTakesOpenRank},
     {Op::REDUCE_ANY, Opt::ReducerOptions, kMayLack, convertChoice<REDUCE_ANY>, kTakesOpenRank},
-    {Op::REDUCE_MAX, Opt::ReducerOptions, kMayLack, convertChoice<REDUCE_MAX>, kTakesOpenRank},
-    {Op::REDUCE_MIN, Opt::ReducerOptions, kMayLack, convertChoice<REDUCE_MIN>, kTakesOpenRank},
+    {Op::REDUCE_MAX, Opt::ReducerOptions, kMayLack, convertChoice<REDUCE_MAX>,
+     kTakesInt64 | kTakesOpenRank},
+    {Op::REDUCE_MIN, Opt::ReducerOptions, kMayLack, convertChoice<REDUCE_MIN>,
+     kTakesInt64 | kTakesOpenRank},
     {Op::REDUCE_PROD, Opt::ReducerOptions, kMayLack, convertAccumulation<REDUCE_PROD>,
      kTakesInt64 | kTakesOpenRank},
     {Op::SUM, Opt::ReducerOptions, kMayLack, convertAccumulation<REDUCE_SUM>,
@@ -162,6 +218,42 @@ constexpr Converter kConverters[] = {
 };
 
 }  // namespace
+
+Status reduceIntegers(Node& node, OperationType type, uint32_t x, uint32_t y) {
+  const Shape dims = node.operand(x).dimensions;
+  const std::optional<uint32_t> size = knownElementCount(dims);
+  if (!size || *size > kMostSegmented) {
+    return unsupported("of integers of the shape {}, at most {} elements are supported",
+                       shapeText(dims), kMostSegmented);
+  }
+  HALYARD_ASSIGN_OR_RETURN(const std::vector<bool> isReduced, reducedDimensions(node, dims.size()));
+  const auto* options = node.options<tfl::ReducerOptions>();
+  const bool keeps = options != nullptr && options->keep_dims();
+  Shape prefix, result;
+  size_t elements = 1;
+  for (size_t d = 0; d < dims.size(); ++d) {
+    if (!isReduced[d]) {
+      result.push_back(dims[d]);
+      continue;
+    }
+    if (keeps) result.push_back(1);
+    for (size_t k = prefix.size(); k <= d; ++k) {
+      prefix.push_back(dims[k]);
+      elements *= dims[k];
+    }
+  }
+  if (prefix.empty()) return unsupported("no axis");
+  uint32_t count = 1;
+  HALYARD_RETURN_IF_ERROR(node.builder().spend(elements * sizeof(int32_t)));
+  const std::vector<int32_t> segments = segmentsOf(prefix, isReduced, elements, &count);
+  HALYARD_ASSIGN_OR_RETURN(const uint32_t list,
+                           node.builder().int32Tensor(std::move(prefix), segments));
+  HALYARD_ASSIGN_OR_RETURN(const uint32_t number,
+                           node.builder().int32Scalar(static_cast<int32_t>(count)));
+  HALYARD_ASSIGN_OR_RETURN(const uint32_t combined, node.temporaryLike(x, "combined"));
+  HALYARD_RETURN_IF_ERROR(node.builder().addOperation(type, {x, list, number}, {combined}));
+  return node.reshapeAs(combined, result.empty() ? Shape{1} : std::move(result), y);
+}
 
 std::span<const Converter> reductionConverters() { return kConverters; }
 

@@ -184,6 +184,44 @@ Status convertExpandDims(Node& node) {
   return reshapeTo(node, std::move(dims));
 }
 
+// The limit of elements for operators that NNAPI has not for integers.
+constexpr uint32_t kMostIntegers = 1u << 20;
+
+// NNAPI transposes neither integers nor booleans. It gathers them in the order of the result.
+Status transposeIntegers(Node& node, uint32_t x, const std::vector<int32_t>& order, uint32_t y) {
+  const Shape dims = node.operand(x).dimensions;
+  const std::optional<uint32_t> count = knownElementCount(dims);
+  if (!count || *count > kMostIntegers || order.size() != dims.size()) {
+    return unsupported("of integers of the shape {}, at most {} elements are supported",
+                       shapeText(dims), kMostIntegers);
+  }
+  std::vector<uint32_t> strides(dims.size(), 1);
+  for (size_t d = dims.size(); d-- > 1;) strides[d - 1] = strides[d] * dims[d];
+  Shape result;
+  for (const int32_t d : order) result.push_back(dims[static_cast<size_t>(d)]);
+  HALYARD_RETURN_IF_ERROR(node.builder().spend(uint64_t{*count} * sizeof(int32_t)));
+  std::vector<int32_t> indices(*count);
+  for (uint32_t i = 0; i < *count; ++i) {
+    uint32_t rest = i;
+    uint32_t index = 0;
+    for (size_t d = result.size(); d-- > 0; rest /= result[d]) {
+      index += rest % result[d] * strides[static_cast<size_t>(order[d])];
+    }
+    indices[i] = static_cast<int32_t>(index);
+  }
+  HALYARD_ASSIGN_OR_RETURN(const uint32_t flat, node.reshapedTo(x, {*count}));
+  HALYARD_ASSIGN_OR_RETURN(const uint32_t axis, node.builder().int32Scalar(0));
+  HALYARD_ASSIGN_OR_RETURN(const uint32_t list, node.builder().int32Tensor({*count}, indices));
+  HALYARD_ASSIGN_OR_RETURN(const uint32_t gathered, node.temporaryLike(x, "gathered"));
+  HALYARD_RETURN_IF_ERROR(
+      node.builder().addOperation(OperationType::GATHER, {flat, axis, list}, {gathered}));
+  return node.reshapeAs(gathered, std::move(result), y);
+}
+
+bool isIntegerOrBoolean(const Operand& operand) {
+  return operand.type == OperandType::TENSOR_INT32 || operand.type == OperandType::TENSOR_BOOL8;
+}
+
 Status convertTranspose(Node& node) {
   HALYARD_RETURN_IF_ERROR(node.expectCounts(2, 2, 1));
   HALYARD_ASSIGN_OR_RETURN(const std::vector<int32_t> order,
@@ -197,6 +235,7 @@ Status convertTranspose(Node& node) {
                              Node::normalizedAxis(axis, node.operand(x).dimensions.size()));
     values.push_back(static_cast<int32_t>(i));
   }
+  if (isIntegerOrBoolean(node.operand(x))) return transposeIntegers(node, x, values, y);
   HALYARD_ASSIGN_OR_RETURN(
       const uint32_t perm,
       node.builder().int32Tensor({static_cast<uint32_t>(values.size())}, values));
@@ -219,26 +258,61 @@ Status appendElements(Node& node, uint32_t x, OperandIndexes& elements) {
   return okStatus();
 }
 
+// Each part replaces its place in a tensor of zeros.
+Status placeParts(Node& node, const OperandIndexes& inputs, size_t axis, uint32_t y) {
+  Operand whole = node.operand(inputs[0]);
+  whole.lifetime = Lifetime::CONSTANT_COPY;
+  whole.location = {};
+  uint64_t extent = 0;
+  for (const uint32_t x : inputs) {
+    const Shape& dims = node.operand(x).dimensions;
+    if (!knownElementCount(dims) || dims.size() != whole.dimensions.size()) {
+      return unsupported("of integers of the shape {}", shapeText(dims));
+    }
+    extent += dims[axis];
+  }
+  if (extent > INT32_MAX) return unsupported("of {} integers along one dimension", extent);
+  whole.dimensions[axis] = static_cast<uint32_t>(extent);
+  const std::optional<uint32_t> size = knownByteSize(whole.type, whole.dimensions);
+  if (!size) return unsupported("integers of the shape {}", shapeText(whole.dimensions));
+  std::vector<int32_t> start(whole.dimensions.size(), 0);
+  HALYARD_ASSIGN_OR_RETURN(uint32_t made,
+                           node.builder().addFilledConstant(std::move(whole), *size, 0, "zeros"));
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    HALYARD_ASSIGN_OR_RETURN(
+        const uint32_t starts,
+        node.builder().int32Tensor({static_cast<uint32_t>(start.size())}, start));
+    uint32_t to = y;
+    if (i + 1 < inputs.size()) {
+      HALYARD_ASSIGN_OR_RETURN(to, node.temporaryLike(inputs[0], "parts"));
+    }
+    HALYARD_RETURN_IF_ERROR(node.builder().addOperation(OperationType::DYNAMIC_UPDATE_SLICE,
+                                                        {made, inputs[i], starts}, {to}));
+    start[axis] += static_cast<int32_t>(node.operand(inputs[i]).dimensions[axis]);
+    made = to;
+  }
+  return okStatus();
+}
+
 // NNAPI does not concatenate integers, but packs them: tensors of one shape, or lists by element.
+// kTfliteExtension places tensors of different shapes.
 Status concatenateIntegers(Node& node, OperandIndexes inputs, size_t axis, uint32_t y) {
   constexpr uint64_t kMostElements = 256;
   const Shape first = node.operand(inputs[0]).dimensions;
-  const auto other =
-      std::ranges::find_if(inputs, [&](uint32_t x) { return node.operand(x).dimensions != first; });
-  const bool areAlike = other == inputs.end();
+  const bool areAlike =
+      std::ranges::all_of(inputs, [&](uint32_t x) { return node.operand(x).dimensions == first; });
   Shape result = first;
   if (areAlike && knownElementCount(first)) {
     result[axis] *= static_cast<uint32_t>(inputs.size());
   } else {
-    OperandIndexes elements;
     uint64_t count = 0;
     for (const uint32_t x : inputs) {
       const Shape& dims = node.operand(x).dimensions;
       count += dims.size() == 1 && dims[0] != 0 ? dims[0] : kMostElements + 1;
-      if (count > kMostElements) {
-        return unsupported("of integers of different shapes, {} and {}", shapeText(first),
-                           shapeText(node.operand(areAlike ? x : *other).dimensions));
-      }
+    }
+    if (count > kMostElements) return placeParts(node, inputs, axis, y);
+    OperandIndexes elements;
+    for (const uint32_t x : inputs) {
       HALYARD_RETURN_IF_ERROR(appendElements(node, x, elements));
     }
     result = {static_cast<uint32_t>(count)};
@@ -271,10 +345,22 @@ Status convertConcatenation(Node& node) {
   if (node.operand(y).type == OperandType::TENSOR_INT32) {
     return concatenateIntegers(node, std::move(inputs), axis, y);
   }
+  if (node.operand(y).type == OperandType::TENSOR_BOOL8) return placeParts(node, inputs, axis, y);
   HALYARD_ASSIGN_OR_RETURN(const uint32_t scalar,
                            node.builder().int32Scalar(static_cast<int32_t>(axis)));
   inputs.push_back(scalar);
   return node.builder().addOperation(OperationType::CONCATENATION, std::move(inputs), {y});
+}
+
+// TFLite rounds the mean of integers towards zero.
+Status meanOfIntegers(Node& node, uint32_t x, uint32_t y) {
+  HALYARD_ASSIGN_OR_RETURN(const uint32_t sum, node.temporaryLike(x, "sum"));
+  HALYARD_RETURN_IF_ERROR(reduceIntegers(node, OperationType::UNSORTED_SEGMENT_SUM, x, sum));
+  const std::optional<uint32_t> results = knownElementCount(node.operand(sum).dimensions);
+  const uint32_t elements = knownElementCount(node.operand(x).dimensions).value_or(0);
+  const auto count = static_cast<int32_t>(elements / results.value_or(1));
+  HALYARD_ASSIGN_OR_RETURN(const uint32_t divisor, node.builder().int32Tensor({1}, {&count, 1}));
+  return node.builder().addOperation(OperationType::TRUNCATED_DIV, {sum, divisor}, {y});
 }
 
 Status convertMean(Node& node) {
@@ -285,6 +371,7 @@ Status convertMean(Node& node) {
   HALYARD_ASSIGN_OR_RETURN(const uint32_t x, node.input(0));
   HALYARD_ASSIGN_OR_RETURN(const uint32_t y, node.output(0));
   GraphBuilder& builder = node.builder();
+  if (node.operand(x).type == OperandType::TENSOR_INT32) return meanOfIntegers(node, x, y);
   HALYARD_ASSIGN_OR_RETURN(const uint32_t list,
                            builder.int32Tensor({static_cast<uint32_t>(axes.size())}, axes));
   HALYARD_ASSIGN_OR_RETURN(const uint32_t keep,
@@ -298,7 +385,7 @@ Status convertMean(Node& node) {
   return node.applyInFloat(OperationType::MEAN, x, {list, keep}, y);
 }
 
-constexpr Takes kAnyForm = kTakesInt64 | kTakesComplex | kTakesOpenDimensions;
+constexpr Takes kAnyForm = kTakesInt64 | kTakesComplex | kTakesUnscaled | kTakesOpenDimensions;
 
 constexpr Converter kConverters[] = {
     {tfl::BuiltinOperator::RESHAPE, tfl::BuiltinOptions::ReshapeOptions, OptionsNeed::OPTIONAL,
@@ -310,7 +397,7 @@ constexpr Converter kConverters[] = {
     {tfl::BuiltinOperator::SHAPE, tfl::BuiltinOptions::ShapeOptions, OptionsNeed::OPTIONAL,
      convertShapeOf, kAnyForm | kTakesOpenRank},
     {tfl::BuiltinOperator::TRANSPOSE, tfl::BuiltinOptions::TransposeOptions, OptionsNeed::OPTIONAL,
-     convertTranspose, kTakesOpenDimensions},
+     convertTranspose, kTakesInt64 | kTakesOpenDimensions},
     {tfl::BuiltinOperator::CONCATENATION, tfl::BuiltinOptions::ConcatenationOptions,
      OptionsNeed::REQUIRED, convertConcatenation, kTakesInt64 | kTakesOpenDimensions},
     {tfl::BuiltinOperator::MEAN, tfl::BuiltinOptions::ReducerOptions, OptionsNeed::OPTIONAL,

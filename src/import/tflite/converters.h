@@ -23,14 +23,20 @@ struct Converter {
 std::span<const Converter> complexConverters();
 std::span<const Converter> convolutionConverters();
 std::span<const Converter> elementwiseConverters();
+std::span<const Converter> generatedConverters();
 std::span<const Converter> mathConverters();
 std::span<const Converter> movementConverters();
 std::span<const Converter> pickingConverters();
 std::span<const Converter> quantizationConverters();
 std::span<const Converter> recurrentConverters();
 std::span<const Converter> reductionConverters();
+std::span<const Converter> rnnConverters();
+std::span<const Converter> scatterConverters();
 std::span<const Converter> shapeConverters();
 std::span<const Converter> spatialConverters();
+
+// The converter of a builtin operator; null if the importer has none.
+const Converter* converterOf(tfl::BuiltinOperator op);
 
 // A custom operator with options in a FlexBuffer; see convert_detection.cc.
 inline constexpr std::string_view kDetectionOperator = "TFLite_Detection_PostProcess";
@@ -40,6 +46,18 @@ Status convertDetectionPostprocess(Node& node);
 // or the output of a DEQUANTIZE of one. With the DEQUANTIZE, weights stay as in the file, for
 // devices that have kTfliteExtension.
 Result<uint32_t> foldedToFloat(GraphBuilder& builder, const FileTensor& tensor);
+
+// Returns the state of a recurrent layer: zeros for a variable, otherwise input i.
+Result<uint32_t> initialFloatState(Node& node, size_t i);
+// Makes the operand `after` the value of the variable of input i after an execution. Does nothing
+// without keepsStates, or if the input is no variable.
+Status keepState(Node& node, size_t i, uint32_t after);
+// Returns NNAPI's code for the activation of a recurrent layer.
+Result<int32_t> cellActivation(tfl::ActivationFunctionType activation);
+
+// Appends a reduction of TENSOR_INT32 along the axes of input 1, which NNAPI has only for floats.
+// `type` is an operation of kTfliteExtension that combines segments.
+Status reduceIntegers(Node& node, OperationType type, uint32_t x, uint32_t y);
 
 // Returns whether TFLite uses dynamic-range quantisation for these operands; see
 // dynamic_quantization.cc.

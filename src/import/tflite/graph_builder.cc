@@ -160,8 +160,9 @@ Result<Operand> GraphBuilder::describe(const FileTensor& tensor) const {
   if (isPairs && !operand.dimensions.empty()) operand.dimensions.back() *= 2;
   if (!isQuant8Asymm(*type)) return operand;
   if (tensor.scales.empty()) {
-    return unsupported("{} is {} without a scale: not supported", tensor.text(),
-                       tensorTypeName(tensor.type));
+    // Plain integers, which few converters take: see kTakesUnscaled.
+    operand.scale = 1;
+    return operand;
   }
   if (tensor.scales.size() > 1) {
     return unsupported("{} is quantised per channel, which only constant filters may be",

@@ -166,6 +166,8 @@ class GraphBuilder {
   Status infer(const Operation& operation, bool withLarge);
   Result<bool> fold(const Operation& operation);
   bool isFoldable(const Operation& operation);
+  bool movesBooleans(OperationType type, const OperandIndexes& inputs) const;
+  Status moveBooleans(OperationType type, OperandIndexes inputs, const OperandIndexes& outputs);
   Status giveOutput(int32_t tensor);
   void dropUnread();
   const uint8_t* valueOf(uint32_t operand, bool isLargeToo);

@@ -9,19 +9,21 @@
 #include "import/tflite/verified_file.h"
 
 namespace halyard::import {
-namespace {
 
 const Converter* converterOf(tfl::BuiltinOperator op) {
   for (const auto& table :
-       {complexConverters(), convolutionConverters(), elementwiseConverters(), mathConverters(),
-        movementConverters(), pickingConverters(), quantizationConverters(), reductionConverters(),
-        recurrentConverters(), shapeConverters(), spatialConverters()}) {
+       {complexConverters(), convolutionConverters(), elementwiseConverters(),
+        generatedConverters(), mathConverters(), movementConverters(), pickingConverters(),
+        quantizationConverters(), recurrentConverters(), reductionConverters(), rnnConverters(),
+        scatterConverters(), shapeConverters(), spatialConverters()}) {
     const auto found =
         std::find_if(table.begin(), table.end(), [op](const Converter& c) { return c.op == op; });
     if (found != table.end()) return &*found;
   }
   return nullptr;
 }
+
+namespace {
 
 // Returns the converters of the file's operator codes; null for an unsupported operator.
 std::vector<const Converter*> convertersOf(const VerifiedFile& file) {

@@ -13,12 +13,16 @@ namespace halyard::import {
 
 inline constexpr size_t kMostDimensions = 8;
 
-// Appends `type` of x and `rest` as the node's first output, with the quantisation of x.
-inline Status moveElements(Node& node, OperationType type, uint32_t x, OperandIndexes rest) {
+// Appends `type` of `first` and `rest` as the node's first output, with the quantisation of `like`.
+inline Status moveElements(Node& node, OperationType type, uint32_t first, OperandIndexes rest,
+                           uint32_t like) {
   HALYARD_ASSIGN_OR_RETURN(const uint32_t y, node.output(0));
-  HALYARD_RETURN_IF_ERROR(node.shareQuantization(y, x));
-  rest.insert(rest.begin(), x);
+  HALYARD_RETURN_IF_ERROR(node.shareQuantization(y, like));
+  rest.insert(rest.begin(), first);
   return node.builder().addOperation(type, std::move(rest), {y});
+}
+inline Status moveElements(Node& node, OperationType type, uint32_t x, OperandIndexes rest) {
+  return moveElements(node, type, x, std::move(rest), x);
 }
 
 inline Result<uint32_t> listOf(Node& node, const std::vector<int32_t>& values) {

@@ -41,7 +41,8 @@ Status Node::expectCounts(size_t minInputs, size_t maxInputs, size_t outputs) co
 Status Node::loadOptions() {
   const FlatTable& table = op_.options;
   if (!table || op_.optionsType == tfl::BuiltinOptions::ReshapeOptions ||
-      op_.optionsType == tfl::BuiltinOptions::SqueezeOptions) {
+      op_.optionsType == tfl::BuiltinOptions::SqueezeOptions ||
+      op_.optionsType == tfl::BuiltinOptions::BucketizeOptions) {
     return okStatus();
   }
   const size_t begin = (table.vtableSize + 7u) / 8 * 8 + table.offset % 8;
@@ -106,8 +107,18 @@ Status Node::checkForm(int32_t tensor) const {
   return okStatus();
 }
 
+Status Node::checkScaled(int32_t tensor, uint32_t index) const {
+  const Operand& found = operand(index);
+  const bool mayLack = isQuant8Asymm(found.type) && found.scale == 1 && found.zeroPoint == 0;
+  if (!mayLack || (takes_ & kTakesUnscaled) != 0) return okStatus();
+  HALYARD_ASSIGN_OR_RETURN(const FileTensor info, builder_.file().tensor(tensor));
+  if (!info.scales.empty()) return okStatus();
+  return unsupported("{} is {} without a scale", info.text(), tensorTypeName(info.type));
+}
+
 Status Node::checkTaken(int32_t tensor, uint32_t index) const {
   HALYARD_RETURN_IF_ERROR(checkForm(tensor));
+  HALYARD_RETURN_IF_ERROR(checkScaled(tensor, index));
   const Shape& dims = operand(index).dimensions;
   const bool hasRank = !dims.empty() || isScalarType(operand(index).type);
   const bool isOpen = !hasRank || std::ranges::find(dims, 0u) != dims.end();
@@ -137,6 +148,7 @@ Result<uint32_t> Node::optionalFloatInput(size_t i, OperandType type) {
 Result<uint32_t> Node::output(size_t i) {
   HALYARD_ASSIGN_OR_RETURN(const uint32_t operand, builder_.write(outputTensor(i)), "output {}", i);
   HALYARD_RETURN_IF_ERROR(checkForm(outputTensor(i)), "output {}", i);
+  HALYARD_RETURN_IF_ERROR(checkScaled(outputTensor(i), operand), "output {}", i);
   return operand;
 }
 

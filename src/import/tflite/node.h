@@ -29,6 +29,8 @@ inline constexpr Takes kTakesComplex = 2;
 inline constexpr Takes kTakesOpenDimensions = 4;
 // The same, and also a rank that only an execution knows: no dimensions.
 inline constexpr Takes kTakesOpenRank = 8 | kTakesOpenDimensions;
+// INT8 and UINT8 without a scale: plain integers, which have the scale 1 in the model.
+inline constexpr Takes kTakesUnscaled = 16;
 
 class Node {
  public:
@@ -125,6 +127,7 @@ class Node {
   // Checks whether the converter supports a tensor's type and the shape of its operand.
   Status checkForm(int32_t tensor) const;
   Status checkTaken(int32_t tensor, uint32_t operand) const;
+  Status checkScaled(int32_t tensor, uint32_t operand) const;
 
   // Larger than the vtable and table of any options together.
   static constexpr size_t kOptionsCopy = 512;

@@ -52,20 +52,19 @@ const Refusal kRefusals[] = {
      "operator UNIDIRECTIONAL_SEQUENCE_LSTM of node 0: intermediate 4 is tensor 99"},
     {"IntegerDivision", castsAndProducts,
      [](ModelWriter& w) {
+       setOptions(w, 1, Opt::DivOptions, [](Builder& b) {
+         return tfl::CreateDivOptions(b, tfl::ActivationFunctionType::RELU);
+       });
        w.nodes[1].op = Op::DIV;
        w.nodes[1].inputs = {1, 1};
        w.tensors[2].type = Type::INT32;
      },
-     "operator DIV of node 1 is not supported: of integers"},
+     "operator DIV of node 1 is not supported: a fused activation of integers"},
     {"SelectBroadcast", comparisons,
-     [](ModelWriter& w) { w.nodes[9].inputs[2] = w.floatConstant("one", {1}, {1}); },
-     "operator SELECT of node 9 is not supported: the inputs are [2,3] and [1]"},
-    {"CastOfBooleans", comparisons,
      [](ModelWriter& w) {
-       w.nodes[9].op = Op::CAST;
-       w.nodes[9].inputs.resize(1);
+       w.nodes[9].inputs[2] = w.floatConstant("two", {2}, {1, 2});
      },
-     "operator CAST of node 9 is not supported: CAST of NNAPI does not take it: "},
+     "operator SELECT of node 9 is not supported: SELECT_V2 of NNAPI does not take it: "},
     {"FillWithMany", castsAndProducts,
      [](ModelWriter& w) {
        w.nodes[2].inputs[1] = w.floatConstant("many", {2}, {1, 2});
@@ -110,9 +109,9 @@ const Refusal kRefusals[] = {
     {"GatherBatch", movements,
      [](ModelWriter& w) {
        setOptions(w, 7, Opt::GatherOptions,
-                  [](Builder& b) { return tfl::CreateGatherOptions(b, 1, 1); });
+                  [](Builder& b) { return tfl::CreateGatherOptions(b, 2, 1); });
      },
-     "operator GATHER of node 7 is not supported: batch_dims is 1"},
+     "operator GATHER of node 7 is not supported: batch_dims is 1, the axis 2"},
     {"Crops", int8Blocks,
      [](ModelWriter& w) {
        w.nodes[3].inputs[2] = w.intConstant("crops", {3, 3, 0, 2});

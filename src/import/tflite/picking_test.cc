@@ -347,8 +347,14 @@ TEST(Picking, IntegersAreConcatenated) {
   EXPECT_THAT(as<int32_t>(result.outputs[0]), ElementsAre(1, 3, 2, 4));
   w.tensors[1].shape = {2, 2};
   w.tensors[2].shape = {2, 3};
-  EXPECT_THAT(refusalOf(w), HasSubstr("operator CONCATENATION of node 0 is not supported: of "
-                                      "integers of different shapes, [2,1] and [2,2]"));
+  const RunResult parts =
+      runWith(importModel(w), {bytesOf<int32_t>({1, 2}), bytesOf<int32_t>({3, 4, 5, 6})});
+  ASSERT_TRUE(parts.status.ok()) << parts.status.toString();
+  EXPECT_THAT(as<int32_t>(parts.outputs[0]), ElementsAre(1, 3, 4, 2, 5, 6));
+  const Result<ImportedModel> without = importPlain(w);
+  ASSERT_FALSE(without.ok());
+  EXPECT_THAT(without.status().message(),
+              HasSubstr("DYNAMIC_UPDATE_SLICE is an operation of the extension halyard.tflite"));
 }
 
 }  // namespace

@@ -64,8 +64,8 @@ const Refusal kFileRefusals[] = {
 };
 
 const Refusal kOperatorRefusals[] = {
-    {"UnknownOperator", denseFloat, [](ModelWriter& w) { w.nodes[0].op = Op::WHERE; },
-     "operator WHERE of node 0 is not supported: the importer has no conversion"},
+    {"UnknownOperator", denseFloat, [](ModelWriter& w) { w.nodes[0].op = Op::HASHTABLE; },
+     "operator HASHTABLE of node 0 is not supported: the importer has no conversion"},
     {"FutureOperator", denseFloat, [](ModelWriter& w) { w.nodes[0].op = static_cast<Op>(5000); },
      "operator number 5000 of node 0 is not supported: the importer has no conversion"},
     {"CustomOperator", denseFloat,
@@ -168,7 +168,8 @@ const Refusal kTensorRefusals[] = {
     {"UnknownType", denseFloat, [](ModelWriter& w) { w.tensors[0].type = static_cast<Type>(99); },
      "model input 0: tensor 0 'x' is of type type 99, which is not supported here"},
     {"NoScale", denseInt8, [](ModelWriter& w) { w.tensors[0].scales.clear(); },
-     "model input 0: tensor 0 'x' is INT8 without a scale"},
+     "operator FULLY_CONNECTED of node 0 is not supported: input 0: tensor 0 'x' is INT8 without a "
+     "scale"},
     {"ZeroScale", denseInt8, [](ModelWriter& w) { w.tensors[0].scales = {0}; },
      "model input 0: tensor 0 'x' has scale 0, expected a positive number"},
     {"NegativeScale", denseInt8, [](ModelWriter& w) { w.tensors[0].scales = {-1}; },

@@ -6,6 +6,7 @@
 #include "ops/testing/recipes_images.h"
 #include "ops/testing/recipes_rearranging.h"
 #include "ops/testing/recipes_recurrent.h"
+#include "ops/testing/recipes_tflite.h"
 
 namespace halyard::ops::testing {
 
@@ -125,7 +126,26 @@ const std::map<OperationType, Recipe>& allRecipes() {
       {RFFT2D, recipes::rfft2d},
       {COMPLEX_ABS, complexPart},
       {REAL, complexPart},
-      {IMAG, complexPart}};
+      {IMAG, complexPart},
+      {COS, unary},
+      {ROUND, unary},
+      {GELU, recipes::gelu},
+      {ATAN2, comparison},
+      {FLOOR_MOD, recipes::floorMod},
+      {TRUNCATED_DIV, comparison},
+      {BITWISE_XOR, comparison},
+      {RIGHT_SHIFT, comparison},
+      {SELECT_V2, recipes::selectV2},
+      {CUMSUM, recipes::cumsum},
+      {SCATTER_ND, recipes::scatterNd},
+      {UNSORTED_SEGMENT_SUM, unsortedSegments},
+      {UNSORTED_SEGMENT_PROD, unsortedSegments},
+      {UNSORTED_SEGMENT_MAX, unsortedSegments},
+      {UNSORTED_SEGMENT_MIN, unsortedSegments},
+      {DYNAMIC_UPDATE_SLICE, recipes::dynamicUpdateSlice},
+      {WHERE, recipes::where},
+      {REVERSE_SEQUENCE, recipes::reverseSequence},
+      {BUCKETIZE, recipes::bucketize}};
   return table;
 }
 

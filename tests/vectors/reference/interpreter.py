@@ -2,12 +2,12 @@
 import dataclasses
 
 from . import (chance, detection, elementwise, image, movement, quantised_recurrent, recurrent,
-               reduction, spectrum, windows)
+               reduction, spectrum, tflite, windows)
 from .operand import Refused, require
 
 OPERATIONS = {}
 for _family in (chance, detection, elementwise, image, movement, quantised_recurrent, recurrent,
-                reduction, spectrum, windows):
+                reduction, spectrum, tflite, windows):
     OPERATIONS.update(_family.OPERATIONS)
 CONTROL_FLOW = ("IF", "WHILE")
 

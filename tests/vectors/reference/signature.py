@@ -153,7 +153,24 @@ TABLE = {
     "COMPLEX_ABS": ("F32:3", "T", {1: 3}, "T", ANY_RANK),
     "REAL": ("F32:3", "T", {1: 3}, "T", ANY_RANK),
     "IMAG": ("F32:3", "T", {1: 3}, "T", ANY_RANK),
+    "COS": (FLOAT3, "T", {1: 3}, "T", ANY_RANK),
+    "ROUND": (FLOAT3, "T", {1: 3}, "T", ANY_RANK),
+    "GELU": (FLOAT3, "T bool", {2: 3}, "T", ANY_RANK),
+    "ATAN2": (FLOAT3, "T T", {2: 3}, "T", ANY_RANK),
+    "FLOOR_MOD": (FLOAT3 + " I32:3", "T T", {2: 3}, "T", ANY_RANK),
+    "TRUNCATED_DIV": ("I32:3", "T T", {2: 3}, "T", ANY_RANK),
+    "BITWISE_XOR": ("I32:3", "T T", {2: 3}, "T", ANY_RANK),
+    "RIGHT_SHIFT": ("I32:3", "T T", {2: 3}, "T", ANY_RANK),
+    "CUMSUM": (FLOAT3 + " I32:3", "T i32 bool bool", {4: 3}, "T", ANY_RANK),
+    "SELECT_V2": (ALL3I + " B8:3", "B8 T T", {3: 3}, "T", ANY_RANK),
+    "SCATTER_ND": (FLOAT3 + " I32:3", "I32 T I32", {3: 3}, "T", ANY_RANK),
+    "WHERE": ("F32:3 I32:3 B8:3", "T", {1: 3}, "I32", ANY_RANK),
+    "BUCKETIZE": ("F32:3 I32:3", "T F32", {2: 3}, "I32", ANY_RANK),
+    "DYNAMIC_UPDATE_SLICE": (ALL3I + " B8:3", "T T I32", {3: 3}, "T", ANY_RANK),
+    "REVERSE_SEQUENCE": (ALL3I + " B8:3", "T I32 i32 i32", {4: 3}, "T", ANY_RANK),
 }
+for _name in ("SUM", "PROD", "MAX", "MIN"):
+    TABLE[f"UNSORTED_SEGMENT_{_name}"] = ("F32:3 I32:3", "T I32 i32", {3: 3}, "T", ANY_RANK)
 TABLE["SHAPE"] = (TABLE["RANK"][0], "T", {1: 4}, "I32", ANY_RANK)
 for _name in ("EQUAL", "NOT_EQUAL", "LESS", "LESS_EQUAL", "GREATER", "GREATER_EQUAL"):
     TABLE[_name] = (ALL3I + " B8:3", "T T", {2: 3}, "B8", ANY_RANK)

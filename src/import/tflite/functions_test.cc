@@ -1,0 +1,138 @@
+// Tests of functions that become operations of halyard.tflite, or several operations.
+#include "import/tflite/single_operator_for_test.h"
+
+namespace halyard::import {
+namespace {
+
+using flatbuffers::FlatBufferBuilder;
+using testing::ElementsAre;
+using testing::FloatNear;
+using testing::HasSubstr;
+using Op = tfl::BuiltinOperator;
+using Opt = tfl::BuiltinOptions;
+using Type = tfl::TensorType;
+
+std::vector<float> floatsOf(Op op, const std::vector<float>& values) {
+  SingleOperator single;
+  const auto count = static_cast<int32_t>(values.size());
+  const int32_t x = single.floats({count}, values);
+  single.writer.node(op, {x}, {single.output(Type::FLOAT32, {count})});
+  return single.floatOutput();
+}
+
+TEST(Functions, OfOneElement) {
+  EXPECT_THAT(floatsOf(Op::COS, {0}), ElementsAre(1));
+  EXPECT_THAT(floatsOf(Op::ROUND, {2.5f, -1.2f}), ElementsAre(2, -1));
+  EXPECT_THAT(floatsOf(Op::SIGN, {-3, 0, 0.5f}), ElementsAre(-1, 0, 1));
+  EXPECT_THAT(floatsOf(Op::RELU_0_TO_1, {-3, 0.25f, 7}), ElementsAre(0, 0.25f, 1));
+  EXPECT_THAT(floatsOf(Op::GELU, {1}), ElementsAre(FloatNear(0.8413447f, 1e-6f)));
+}
+
+TEST(Functions, GeluOfBytes) {
+  SingleOperator single;
+  const int32_t x = single.writer.quantised("x", Type::INT8, {3}, 0.5f, 0);
+  const int32_t y = single.writer.quantised("y", Type::INT8, {3}, 0.25f, -10);
+  single.writer.node(Op::GELU, {x}, {y});
+  single.writer.inputs = {x};
+  single.writer.outputs = {y};
+  const RunResult result = runWith(importModel(single.writer), {{0, 2, 0xfc}});
+  ASSERT_TRUE(result.status.ok()) << result.status.toString();
+  // gelu(0) = 0, gelu(1) = 0.8413 and gelu(-2) = -0.0455.
+  EXPECT_THAT(as<int8_t>(result.outputs[0]), ElementsAre(-10, -7, -10));
+}
+
+TEST(Functions, OfTwoElements) {
+  const auto intsOf = [](Op op, const std::vector<int32_t>& a, const std::vector<int32_t>& b) {
+    SingleOperator single;
+    const int32_t x = single.ints({static_cast<int32_t>(a.size())}, a);
+    const int32_t y = single.ints({static_cast<int32_t>(b.size())}, b);
+    single.writer.node(op, {x, y}, {single.output(Type::INT32)});
+    return single.intOutput();
+  };
+  EXPECT_THAT(intsOf(Op::DIV, {-7, 7}, {2}), ElementsAre(-3, 3));
+  EXPECT_THAT(intsOf(Op::FLOOR_DIV, {-7, 7}, {2}), ElementsAre(-4, 3));
+  EXPECT_THAT(intsOf(Op::FLOOR_MOD, {-7, 7}, {2}), ElementsAre(1, 1));
+  EXPECT_THAT(intsOf(Op::BITWISE_XOR, {5}, {3}), ElementsAre(6));
+  EXPECT_THAT(intsOf(Op::RIGHT_SHIFT, {-8}, {1}), ElementsAre(-4));
+}
+
+TEST(Functions, SumsOfSeveralTensors) {
+  SingleOperator single;
+  std::vector<int32_t> inputs;
+  for (const float value : {1.0f, 2.0f, 4.0f}) inputs.push_back(single.floats({1}, {value}));
+  single.writer.node(Op::ADD_N, inputs, {single.output(Type::FLOAT32, {1})});
+  EXPECT_THAT(single.floatOutput(), ElementsAre(7));
+}
+
+TEST(Functions, CastsOfBooleans) {
+  SingleOperator from;
+  const int32_t flags = from.input(Type::BOOL, {3}, {1, 0, 1});
+  from.writer.node(Op::CAST, {flags}, {from.output(Type::FLOAT32, {3})});
+  EXPECT_THAT(from.floatOutput(), ElementsAre(1, 0, 1));
+  SingleOperator to;
+  const int32_t numbers = to.floats({3}, {0.5f, 0, -2});
+  to.writer.node(Op::CAST, {numbers}, {to.output(Type::BOOL, {3})});
+  EXPECT_THAT(to.outputs()[0], ElementsAre(1, 0, 1));
+}
+
+TEST(Functions, SelectionsBroadcast) {
+  SingleOperator wide;
+  const int32_t condition = wide.input(Type::BOOL, {2, 1}, {1, 0});
+  const int32_t x = wide.floats({2, 2}, {1, 2, 3, 4});
+  const int32_t rest = wide.floats({1}, {9});
+  wide.writer.node(Op::SELECT_V2, {condition, x, rest}, {wide.output(Type::FLOAT32, {2, 2})});
+  EXPECT_THAT(wide.floatOutput(), ElementsAre(1, 2, 9, 9));
+  SingleOperator rows;
+  const int32_t flags = rows.input(Type::BOOL, {2}, {0, 1});
+  const int32_t a = rows.ints({2, 2}, {1, 2, 3, 4});
+  const int32_t b = rows.ints({2, 2}, {5, 6, 7, 8});
+  rows.writer.node(Op::SELECT, {flags, a, b}, {rows.output(Type::INT32, {2, 2})});
+  EXPECT_THAT(rows.intOutput(), ElementsAre(5, 6, 3, 4));
+}
+
+TEST(Functions, ProductsBroadcastMatrices) {
+  SingleOperator single;
+  const int32_t a = single.floats({2, 1, 2}, {1, 2, 3, 4});
+  const int32_t b = single.floats({2, 1}, {10, 1});
+  single.writer.node(Op::BATCH_MATMUL, {a, b}, {single.output(Type::FLOAT32, {2, 1, 1})});
+  EXPECT_THAT(single.floatOutput(), ElementsAre(12, 34));
+}
+
+SingleOperator fakeQuant(int32_t bits, bool isNarrow) {
+  SingleOperator single;
+  const int32_t x = single.floats({4}, {-9, 0.3f, 0.6f, 9});
+  single.writer.node(
+      Op::FAKE_QUANT, {x}, {single.output(Type::FLOAT32, {4})}, Opt::FakeQuantOptions,
+      [=](FlatBufferBuilder& b) { return tfl::CreateFakeQuantOptions(b, -1, 2, bits, isNarrow); });
+  return single;
+}
+
+TEST(Functions, FakeQuantHasAStepAtZero) {
+  // Of two bits, the steps are 1 apart: -1, 0, 1 and 2.
+  EXPECT_THAT(fakeQuant(2, false).floatOutput(), ElementsAre(-1, 0, 1, 2));
+  EXPECT_THAT(fakeQuant(16, false).refusal(), HasSubstr("16 bits, expected 2 to 8"));
+  EXPECT_THAT(fakeQuant(8, true).refusal(), HasSubstr("8 bits with a narrow range"));
+}
+
+std::vector<int32_t> reduced(Op op, const std::vector<int32_t>& axes, bool keeps) {
+  SingleOperator single;
+  const int32_t x = single.ints({2, 2, 2}, {1, 2, 3, 4, 5, 6, 7, -9});
+  single.writer.node(op, {x, single.intList(axes)}, {single.output(Type::INT32)},
+                     Opt::ReducerOptions,
+                     [keeps](FlatBufferBuilder& b) { return tfl::CreateReducerOptions(b, keeps); });
+  return single.intOutput();
+}
+
+TEST(Functions, ReductionsOfIntegers) {
+  EXPECT_THAT(reduced(Op::SUM, {1}, false), ElementsAre(4, 6, 12, -3));
+  EXPECT_THAT(reduced(Op::SUM, {0, 2}, true), ElementsAre(14, 5));
+  EXPECT_THAT(reduced(Op::SUM, {0, 1, 2}, false), ElementsAre(19));
+  EXPECT_THAT(reduced(Op::REDUCE_PROD, {-1}, false), ElementsAre(2, 12, 30, -63));
+  EXPECT_THAT(reduced(Op::REDUCE_MAX, {0}, false), ElementsAre(5, 6, 7, 4));
+  EXPECT_THAT(reduced(Op::REDUCE_MIN, {0}, false), ElementsAre(1, 2, 3, -9));
+  // The mean of 5, 6, 7 and -9 is 2.25.
+  EXPECT_THAT(reduced(Op::MEAN, {1, 2}, false), ElementsAre(2, 2));
+}
+
+}  // namespace
+}  // namespace halyard::import

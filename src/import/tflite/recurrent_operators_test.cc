@@ -1,0 +1,123 @@
+// Tests of recurrent layers against their formulas, with values by hand.
+#include <cmath>
+
+#include "import/tflite/single_operator_for_test.h"
+
+namespace halyard::import {
+namespace {
+
+using flatbuffers::FlatBufferBuilder;
+using testing::ElementsAre;
+using testing::FloatNear;
+using testing::HasSubstr;
+using Op = tfl::BuiltinOperator;
+using Opt = tfl::BuiltinOptions;
+using Type = tfl::TensorType;
+using Activation = tfl::ActivationFunctionType;
+
+int32_t weights(SingleOperator& single, std::vector<int32_t> shape,
+                const std::vector<float>& values) {
+  return single.constant(Type::FLOAT32, std::move(shape), bytesOf(values));
+}
+
+int32_t state(SingleOperator& single, std::vector<int32_t> shape) {
+  const int32_t index = weights(single, std::move(shape), {});
+  single.writer.tensors[static_cast<size_t>(index)].isVariable = true;
+  return index;
+}
+
+// The operands of a cell with two inputs and one unit.
+std::vector<int32_t> cell(SingleOperator& single) {
+  return {weights(single, {1, 2}, {0.5f, -1}), weights(single, {1, 1}, {2}),
+          weights(single, {1}, {0.25f}), state(single, {1, 1})};
+}
+
+TEST(RecurrentOperators, RnnBeginsWithZeros) {
+  SingleOperator single;
+  std::vector<int32_t> inputs = {single.floats({1, 2}, {3, 1})};
+  for (const int32_t operand : cell(single)) inputs.push_back(operand);
+  single.writer.node(
+      Op::RNN, inputs, {single.output(Type::FLOAT32, {1, 1})}, Opt::RNNOptions,
+      [](FlatBufferBuilder& b) { return tfl::CreateRNNOptions(b, Activation::RELU); });
+  // 0.5 * 3 - 1 + 0.25
+  EXPECT_THAT(single.floatOutput(), ElementsAre(0.75f));
+}
+
+TEST(RecurrentOperators, SequenceRnnRemembers) {
+  SingleOperator single;
+  std::vector<int32_t> inputs = {single.floats({1, 2, 2}, {3, 1, 0, 0})};
+  for (const int32_t operand : cell(single)) inputs.push_back(operand);
+  single.writer.node(Op::UNIDIRECTIONAL_SEQUENCE_RNN, inputs,
+                     {single.output(Type::FLOAT32, {1, 2, 1})}, Opt::SequenceRNNOptions,
+                     [](FlatBufferBuilder& b) {
+                       return tfl::CreateSequenceRNNOptions(b, false, Activation::NONE);
+                     });
+  EXPECT_THAT(single.floatOutput(), ElementsAre(0.75f, 1.75f));
+}
+
+TEST(RecurrentOperators, BidirectionalRnnRunsBothWays) {
+  for (const bool isMerged : {false, true}) {
+    SingleOperator single;
+    std::vector<int32_t> inputs = {single.floats({1, 2, 2}, {3, 1, 0, 0})};
+    for (int direction = 0; direction < 2; ++direction) {
+      for (const int32_t operand : cell(single)) inputs.push_back(operand);
+    }
+    inputs.insert(inputs.end(), {-1, -1, -1});
+    std::vector<int32_t> outputs = {single.output(Type::FLOAT32)};
+    if (!isMerged) outputs.push_back(single.output(Type::FLOAT32));
+    single.writer.node(Op::BIDIRECTIONAL_SEQUENCE_RNN, inputs, outputs,
+                       Opt::BidirectionalSequenceRNNOptions, [isMerged](FlatBufferBuilder& b) {
+                         return tfl::CreateBidirectionalSequenceRNNOptions(
+                             b, false, Activation::NONE, isMerged);
+                       });
+    const std::vector<std::vector<uint8_t>> found = single.outputs();
+    if (isMerged) {
+      EXPECT_THAT(as<float>(found[0]), ElementsAre(0.75f, 1.25f, 1.75f, 0.25f));
+    } else {
+      EXPECT_THAT(as<float>(found[0]), ElementsAre(0.75f, 1.75f));
+      EXPECT_THAT(as<float>(found[1]), ElementsAre(1.25f, 0.25f));
+    }
+  }
+}
+
+TEST(RecurrentOperators, SvdfOfAFirstStep) {
+  SingleOperator single;
+  const int32_t x = single.floats({1, 2}, {3, 1});
+  const int32_t features = weights(single, {1, 2}, {1, 2});
+  const int32_t time = weights(single, {1, 2}, {10, 0.5f});
+  const int32_t memory = state(single, {1, 2});
+  single.writer.node(Op::SVDF, {x, features, time, -1, memory},
+                     {single.output(Type::FLOAT32, {1, 1})}, Opt::SVDFOptions,
+                     [](FlatBufferBuilder& b) { return tfl::CreateSVDFOptions(b, 1); });
+  // The newest value, 3 + 2, has the last weight. The memory before it is 0.
+  EXPECT_THAT(single.floatOutput(), ElementsAre(2.5f));
+}
+
+SingleOperator lstm(tfl::LSTMKernelType kernel) {
+  SingleOperator single;
+  std::vector<int32_t> inputs = {single.floats({1, 1}, {1})};
+  for (const float weight : {1.0f, 0.0f, 2.0f, 0.5f}) {
+    inputs.push_back(weights(single, {1, 1}, {weight}));
+  }
+  for (int gate = 0; gate < 4; ++gate) inputs.push_back(weights(single, {1, 1}, {0}));
+  inputs.insert(inputs.end(), {-1, -1, -1});
+  for (int gate = 0; gate < 4; ++gate) inputs.push_back(weights(single, {1}, {0}));
+  inputs.insert(inputs.end(), {-1, -1, state(single, {1, 1}), state(single, {1, 1})});
+  single.writer.node(Op::LSTM, inputs, {single.output(Type::FLOAT32, {1, 1})}, Opt::LSTMOptions,
+                     [kernel](FlatBufferBuilder& b) {
+                       return tfl::CreateLSTMOptions(b, Activation::TANH, 0, 0, kernel);
+                     });
+  return single;
+}
+
+TEST(RecurrentOperators, LstmOfAFirstStep) {
+  const auto sigmoid = [](double x) { return 1 / (1 + std::exp(-x)); };
+  const double memory = sigmoid(1) * std::tanh(2.0);
+  const auto expected = static_cast<float>(sigmoid(0.5) * std::tanh(memory));
+  EXPECT_THAT(lstm(tfl::LSTMKernelType::FULL).floatOutput(),
+              ElementsAre(FloatNear(expected, 1e-6f)));
+  EXPECT_THAT(lstm(tfl::LSTMKernelType::BASIC).refusal(), HasSubstr("the kernel BASIC"));
+}
+
+}  // namespace
+}  // namespace halyard::import

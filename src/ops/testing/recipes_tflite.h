@@ -1,0 +1,131 @@
+// Recipes of the operations of halyard.tflite that have no relatives in NNAPI.
+// Thread safety: none needed.
+// Ownership: none.
+#pragma once
+
+#include <algorithm>
+#include <vector>
+
+#include "ops/testing/recipes_rearranging.h"
+
+namespace halyard::ops::testing::recipes {
+
+inline void gelu(CaseBuilder& b) {
+  b.tensor(b.shape(), -4, 4);
+  b.flag(b.coin());
+  b.outPlain();
+  b.batch({0}, {0});
+}
+
+inline void floorMod(CaseBuilder& b) {
+  const ShapePair shapes = broadcastShapes(b);
+  b.tensor(shapes.a, -3, 3);
+  b.tensor(shapes.b, 0.5f, 2);
+  b.outPlain();
+  batchOfPair(b);
+}
+
+inline void selectV2(CaseBuilder& b) {
+  const ShapePair shapes = broadcastShapes(b);
+  Shape condition = broadcastOf(shapes.a, shapes.b);
+  for (uint32_t& d : condition) {
+    if (b.between(0, 2) == 0) d = 1;
+  }
+  b.tensor(condition);
+  b.tensor(shapes.a);
+  b.tensorLike(1, shapes.b);
+  b.outLike(1);
+}
+
+inline void cumsum(CaseBuilder& b) {
+  b.tensor(b.shape());
+  const size_t at = b.axis(b.dims(0).size());
+  b.flag(b.coin());
+  b.flag(b.coin());
+  b.outPlain();
+  if (at != 0) b.batch({0}, {0});
+}
+
+inline void scatterNd(CaseBuilder& b) {
+  Shape dims(static_cast<size_t>(b.between(1, 4)));
+  for (uint32_t& d : dims) d = b.size(1, 4);
+  const uint32_t length = b.size(1, static_cast<int>(dims.size()));
+  const uint32_t count = b.size(1, 5);
+  std::vector<int32_t> indices;
+  for (uint32_t tuple = 0; tuple < count; ++tuple) {
+    for (uint32_t d = 0; d < length; ++d) {
+      indices.push_back(b.between(0, static_cast<int>(dims[d]) - 1));
+    }
+  }
+  b.ints({count, length}, indices);
+  Shape updates = {count};
+  updates.insert(updates.end(), dims.begin() + length, dims.end());
+  b.tensor(updates);
+  b.intList(asInts(dims));
+  b.outPlain();
+}
+
+inline void unsortedSegments(CaseBuilder& b) {
+  const Shape dims = b.shape();
+  b.tensor(dims);
+  const int count = b.between(1, 5);
+  const Shape prefix(dims.begin(), dims.begin() + b.between(1, static_cast<int>(dims.size())));
+  std::vector<int32_t> segments(elementsOf(prefix));
+  for (int32_t& segment : segments) segment = b.between(-1, count - 1);
+  b.ints(prefix, segments);
+  b.int32(count);
+  b.wrongValue(0);
+  b.wrongValue(-1);
+  b.outPlain();
+}
+
+inline void dynamicUpdateSlice(CaseBuilder& b) {
+  const Shape dims = b.shape();
+  b.tensor(dims);
+  Shape part = dims;
+  std::vector<int32_t> starts;
+  for (uint32_t& d : part) {
+    starts.push_back(b.between(-1, static_cast<int>(d)));
+    d = b.size(1, static_cast<int>(d));
+  }
+  b.tensorLike(0, part);
+  b.intList(starts);
+  b.outLike(0);
+}
+
+inline void where(CaseBuilder& b) {
+  b.tensor(b.shape());
+  b.outPlain();
+}
+
+inline void reverseSequence(CaseBuilder& b) {
+  const Shape dims = b.shape(5, 2);
+  b.tensor(dims);
+  const int rank = static_cast<int>(dims.size());
+  const int sequence = b.between(0, rank - 1);
+  const int batch = (sequence + b.between(1, rank - 1)) % rank;
+  std::vector<int32_t> lengths(dims[static_cast<size_t>(batch)]);
+  for (int32_t& length : lengths) {
+    length = b.between(0, static_cast<int>(dims[static_cast<size_t>(sequence)]));
+  }
+  b.intList(lengths);
+  b.int32(sequence - (b.coin() ? rank : 0));
+  b.wrongValue(rank);
+  b.int32(batch - (b.coin() ? rank : 0));
+  b.wrongValue(-rank - 1);
+  b.wrongValue(sequence);
+  b.outLike(0);
+}
+
+inline void bucketize(CaseBuilder& b) {
+  b.tensor(b.shape(), -4, 4);
+  std::vector<float> boundaries(b.size(1, 5));
+  for (float& boundary : boundaries) boundary = b.random().realBetween(-3, 3);
+  std::sort(boundaries.begin(), boundaries.end());
+  b.add(TestOperand::of<float>(TENSOR_FLOAT32, {static_cast<uint32_t>(boundaries.size())},
+                               boundaries));
+  b.outPlain();
+  b.batch({0}, {0});
+}
+
+}  // namespace halyard::ops::testing::recipes
