@@ -553,6 +553,39 @@ typedef enum {
   ANEURALNETWORKS_PRIORITY_DEFAULT = ANEURALNETWORKS_PRIORITY_MEDIUM,
 } PriorityCode;
 
+/**
+ * The kind of values in the inputs, or in the outputs, of a model. For the diagnostic callbacks of
+ * NeuralNetworksSupportLibraryImpl.h. Since feature level 5.
+ */
+typedef enum {
+  /** Historical; this runtime does not report it. */
+  ANNDIAG_DATA_CLASS_UNKNOWN = 0,
+  /** Only values outside of the classes below, such as integers and booleans. */
+  ANNDIAG_DATA_CLASS_OTHER = 1,
+  /** TENSOR_FLOAT32. Values of class OTHER do not count. The same holds below. */
+  ANNDIAG_DATA_CLASS_FLOAT32 = 2,
+  /** TENSOR_FLOAT16. */
+  ANNDIAG_DATA_CLASS_FLOAT16 = 3,
+  /** Quantized tensors. */
+  ANNDIAG_DATA_CLASS_QUANT = 4,
+  /** Several of the three classes above. */
+  ANNDIAG_DATA_CLASS_MIXED = 5,
+} ANeuralNetworksDiagnosticDataClass;
+
+/** The way in which an execution was started. For the same callbacks. Since feature level 5. */
+typedef enum {
+  /** Historical; this runtime does not report it. */
+  ANNDIAG_EXECUTION_MODE_UNKNOWN = 0,
+  /** ANeuralNetworksExecution_startCompute. */
+  ANNDIAG_EXECUTION_MODE_ASYNC = 1,
+  /** ANeuralNetworksExecution_compute. */
+  ANNDIAG_EXECUTION_MODE_SYNC = 2,
+  /** ANeuralNetworksExecution_burstCompute. */
+  ANNDIAG_EXECUTION_MODE_BURST = 3,
+  /** ANeuralNetworksExecution_startComputeWithDependencies. */
+  ANNDIAG_EXECUTION_MODE_ASYNC_WITH_DEPS = 4,
+} ANeuralNetworksDiagnosticExecutionMode;
+
 /** Sizes in bytes. */
 enum {
   /**

@@ -36,6 +36,11 @@ namespace {
 
 constexpr char kPublicNode[] = "LIBNEURALNETWORKS";
 constexpr char kPlatformNode[] = "LIBNEURALNETWORKS_PLATFORM";
+constexpr char kSupportLibraryNode[] = "LIBNEURALNETWORKS_SUPPORT_LIBRARY";
+
+bool isNode(const std::string& name) {
+  return name == kPublicNode || name == kPlatformNode || name == kSupportLibraryNode;
+}
 
 // "NODE symbol", so that a difference between two sets has the form of lines of public_symbols.txt.
 using SymbolSet = std::set<std::string>;
@@ -57,7 +62,7 @@ std::vector<std::pair<std::string, std::string>> listedSymbols() {
     std::string name;
     std::string excess;
     const bool twoWords = (words >> node >> name) && !(words >> excess);
-    EXPECT_TRUE(twoWords && (node == kPublicNode || node == kPlatformNode))
+    EXPECT_TRUE(twoWords && isNode(node))
         << HALYARD_SYMBOL_LIST << ": not a \"NODE symbol\" line: \"" << line << "\"";
     if (twoWords) symbols.emplace_back(node, name);
   }
@@ -109,7 +114,7 @@ SymbolSet parseNm(const std::string& output) {
     const size_t at = versioned.find('@');
     const std::string name = versioned.substr(0, at);
     // The linker defines an absolute symbol for each version node.
-    if (type == "A" && (name == kPublicNode || name == kPlatformNode)) continue;
+    if (type == "A" && isNode(name)) continue;
     if (type != "T") {
       symbols.insert("(type " + type + ") " + versioned);
     } else if (at == std::string::npos) {
@@ -148,7 +153,8 @@ std::string stripped(const std::string& source) {
   return result;
 }
 
-// The names before a parenthesis. In our headers each of them is a function.
+// The names before a parenthesis. In our headers each of them is a function. The exceptions are
+// "void" before the name of a function pointer's type, and the macro for the members of a table.
 std::vector<std::string> declaredFunctions(const std::string& code) {
   const auto isWord = [](char c) {
     return std::isalnum(static_cast<unsigned char>(c)) || c == '_';
@@ -159,7 +165,8 @@ std::vector<std::string> declaredFunctions(const std::string& code) {
     while (end > 0 && std::isspace(static_cast<unsigned char>(code[end - 1]))) --end;
     size_t begin = end;
     while (begin > 0 && isWord(code[begin - 1])) --begin;
-    if (begin < end) names.push_back(code.substr(begin, end - begin));
+    const std::string name = code.substr(begin, end - begin);
+    if (!name.empty() && name != "void" && name != "HALYARD_SL_FUNCTION") names.push_back(name);
   }
   return names;
 }
@@ -190,7 +197,7 @@ TEST(AbiTest, ListHasEachFunctionOnce) {
     if (node == kPublicNode) ++publicCount;
   }
   EXPECT_EQ(publicCount, 69);
-  EXPECT_EQ(symbols.size(), 75u);
+  EXPECT_EQ(symbols.size(), 109u);
 }
 
 TEST(AbiTest, LibraryExportsTheListAndNothingElse) {
@@ -216,6 +223,7 @@ TEST(AbiTest, LibraryLoadsAndYieldsEachFunction) {
 TEST(AbiTest, HeadersDeclareTheListAndNothingElse) {
   SymbolSet declared = declaredIn("NeuralNetworks.h", kPublicNode);
   declared.merge(declaredIn("NeuralNetworksExtensions.h", kPlatformNode));
+  declared.merge(declaredIn("NeuralNetworksSupportLibraryImpl.h", kSupportLibraryNode));
   const SymbolSet listed = listedSymbolSet();
   EXPECT_EQ(missingFrom(declared, listed), "") << "listed, but not declared";
   EXPECT_EQ(missingFrom(listed, declared), "") << "declared, but not listed";
@@ -244,7 +252,8 @@ TEST(AbiTest, NmParserTellsSymbolsApart) {
 TEST(AbiTest, HeaderParserSkipsCommentsAndDirectives) {
   EXPECT_EQ(declaredFunctions(stripped("// int a(void);\n/* int b(void);\n int c(void); */\n"
                                        "#pragma GCC visibility push(default)\n  # if defined(d)\n"
-                                       "int e(int x);  // f()\nconst char*\ng (\n    void);\n")),
+                                       "int e(int x);  // f()\nconst char*\ng (\n    void);\n"
+                                       "typedef void (*Callback)(int x);\n")),
             (std::vector<std::string>{"e", "g"}));
 }
 

@@ -7,18 +7,25 @@
 
 namespace halyard::api {
 
+Status useCacheFiles(ANeuralNetworksCompilation* compilation, const int* modelCache,
+                     uint32_t modelCacheCount, const int* dataCache, uint32_t dataCacheCount,
+                     const uint8_t* token) {
+  HALYARD_RETURN_IF_NULL(compilation);
+  HALYARD_RETURN_IF_NULL(token);
+  if (modelCacheCount != 0) HALYARD_RETURN_IF_NULL(modelCache);
+  if (dataCacheCount != 0) HALYARD_RETURN_IF_NULL(dataCache);
+  hal::Token copied{};
+  std::copy(token, token + copied.size(), copied.begin());
+  return compilation->impl->setCachingFromFds(std::span(modelCache, modelCacheCount),
+                                              std::span(dataCache, dataCacheCount), copied);
+}
+
 int setCachingFromFds(ANeuralNetworksCompilation* compilation, const int* modelCache,
                       uint32_t modelCacheCount, const int* dataCache, uint32_t dataCacheCount,
                       const uint8_t* token) {
-  return entryPoint("halyard_compilationSetCachingFromFds", [&]() -> Status {
-    HALYARD_RETURN_IF_NULL(compilation);
-    HALYARD_RETURN_IF_NULL(token);
-    if (modelCacheCount != 0) HALYARD_RETURN_IF_NULL(modelCache);
-    if (dataCacheCount != 0) HALYARD_RETURN_IF_NULL(dataCache);
-    hal::Token copied{};
-    std::copy(token, token + copied.size(), copied.begin());
-    return compilation->impl->setCachingFromFds(std::span(modelCache, modelCacheCount),
-                                                std::span(dataCache, dataCacheCount), copied);
+  return entryPoint("halyard_compilationSetCachingFromFds", [&] {
+    return useCacheFiles(compilation, modelCache, modelCacheCount, dataCache, dataCacheCount,
+                         token);
   });
 }
 

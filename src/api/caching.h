@@ -1,4 +1,4 @@
-// The caching functions of libhalyard.so, in addition to those of NNAPI.
+// The caching functions of libhalyard.so and of the support library, in addition to those of NNAPI.
 // Thread safety: that of the API's functions for compilations and devices. Ownership: descriptors
 // belong to the caller.
 #pragma once
@@ -7,7 +7,14 @@
 
 #include <cstdint>
 
+#include "halyard/driver/status.h"
+
 namespace halyard::api {
+
+// Checks the pointers, and sets files of the application as the cache of the compilation.
+Status useCacheFiles(ANeuralNetworksCompilation* compilation, const int* modelCache,
+                     uint32_t modelCacheCount, const int* dataCache, uint32_t dataCacheCount,
+                     const uint8_t* token);
 
 // Implements halyard_compilationSetCachingFromFds. It is an API call, so its error has a text.
 int setCachingFromFds(ANeuralNetworksCompilation* compilation, const int* modelCache,

@@ -40,8 +40,6 @@ runtime::DeviceManager& deviceManager() {
   });
 }
 
-namespace {
-
 Result<const runtime::Device*> checkDevice(const ANeuralNetworksDevice* device) {
   HALYARD_RETURN_IF_NULL(device);
   const runtime::Device* found = deviceManager().find(device);
@@ -49,7 +47,6 @@ Result<const runtime::Device*> checkDevice(const ANeuralNetworksDevice* device) 
   return found;
 }
 
-}  // namespace
 }  // namespace halyard::api
 
 using namespace halyard;  // NOLINT(google-build-using-namespace): entry points are global

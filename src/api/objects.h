@@ -87,6 +87,9 @@ inline Status noDevice(std::string_view name) {
                  processGeneration() == 0 ? "" : "; after fork() devices are looked for again");
 }
 
+// The device of the pointer. Checks that it is not null, and that it is one of this process.
+Result<const runtime::Device*> checkDevice(const ANeuralNetworksDevice* device);
+
 // Checks the pointers of an ANeuralNetworksOperandType and copies it.
 Result<runtime::ArgumentType> readOperandType(const ANeuralNetworksOperandType* type);
 

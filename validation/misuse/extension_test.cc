@@ -1,5 +1,7 @@
 // Tests vendor extensions on drivers that offer some. test-agreeing and test-disagreeing describe
 // com.acme.things in the same way, and com.acme.disputed differently.
+#include <android/NeuralNetworksSupportLibraryImpl.h>
+
 #include "validation/misuse/misuse_for_test.h"
 
 namespace halyard::misuse {
@@ -43,6 +45,22 @@ TEST_F(Extensions, DevicesOfferThemUnlessTheyDisagree) {
   EXPECT_THAT(devices,
               ::testing::HasSubstr("the devices test-agreeing and test-disagreeing describe "
                                    "the extension 'com.acme.disputed' differently"));
+}
+
+TEST_F(Extensions, TheSupportLibraryListsTheOffered) {
+  for (const char* name : {"test-agreeing", "test-disagreeing"}) {
+    const ANeuralNetworksDevice* const device = deviceNamed(name);
+    uint32_t count = 0;
+    ROW_OK(SL_ANeuralNetworksDevice_getVendorExtensionCount(device, &count));
+    std::vector<std::string> listed;
+    for (uint32_t i = 0; i < count; ++i) {
+      const char* extension = nullptr;
+      ROW_OK(SL_ANeuralNetworksDevice_getVendorExtensionName(device, i, &extension));
+      listed.emplace_back(extension);
+    }
+    EXPECT_THAT(listed, ::testing::Contains(kThings));
+    for (const std::string& extension : listed) EXPECT_TRUE(offers(name, extension.c_str()));
+  }
 }
 
 TEST_F(Extensions, TypesAreNumberedByAPrefix) {

@@ -241,9 +241,29 @@ Status Compilation::prepare() {
 
 Status Compilation::finish() {
   if (state_ != State::CREATED) return badState("the compilation is finished already");
+  const hal::TimePoint start = hal::Clock::now();
   Status status = prepare();
   state_ = status.ok() ? State::VALID : State::INVALID;
+  const DiagnosticCallbacks* const callbacks = diagnosticCallbacks();
+  if (callbacks != nullptr && callbacks->compilation) {
+    const std::chrono::nanoseconds time = hal::Clock::now() - start;
+    callbacks->compilation({facts(), status.code(), static_cast<uint64_t>(time.count())});
+  }
   return status;
+}
+
+const CompilationFacts& Compilation::facts() const {
+  std::call_once(factsComputed_, [this] {
+    const Subgraph& main = model_->main;
+    facts_ = {.modelHash = architectureHash(*model_),
+              .deviceIds = deviceIds(devices_),
+              .inputs = dataClassOf(main, main.inputIndexes),
+              .outputs = dataClassOf(main, main.outputIndexes),
+              .hasControlFlow = !model_->referenced.empty(),
+              .hasCache = caching_.has_value(),
+              .hasDynamicTemporaries = plan_ != nullptr && plan_->hasDynamicTemporaries};
+  });
+  return facts_;
 }
 
 uint32_t Compilation::preferredAlignment() const { return kPreferredAlignment; }

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <span>
 #include <string>
@@ -17,6 +18,7 @@
 #include "runtime/device/extension_attributes.h"
 #include "runtime/model/model_builder.h"
 #include "runtime/partition/plan.h"
+#include "runtime/report/diagnostics.h"
 #include "runtime/report/report.h"
 #include "runtime/run/plan_runner.h"
 #include "runtime/run/shadow.h"
@@ -68,6 +70,8 @@ class Compilation {
   const std::vector<uint32_t>& applicationOrder() const { return applicationOrder_; }
   // The decisions of finish() and the events of executions. finish() fills it even when it fails.
   const std::shared_ptr<Report>& report() const { return report_; }
+  // For the callbacks of diagnostics. The first call, after finish(), computes them.
+  const CompilationFacts& facts() const;
   // The methods below may be called only after a successful finish().
   const Plan& plan() const { return *plan_; }
   const std::shared_ptr<const Plan>& sharedPlan() const { return plan_; }
@@ -118,6 +122,8 @@ class Compilation {
   const std::shared_ptr<ConstantDigests> constantDigests_;
   std::shared_ptr<const Plan> plan_;
   std::unique_ptr<PlanRunner> runner_;
+  mutable std::once_flag factsComputed_;
+  mutable CompilationFacts facts_;
   const std::shared_ptr<Report> report_ = std::make_shared<Report>();
   std::optional<uint32_t> shadowInterval_;
   std::shared_ptr<Shadow> shadow_;  // destroyed first: it waits for the users of the other members

@@ -222,8 +222,8 @@ Status Execution::setTimeout(uint64_t nanoseconds) {
   return okStatus();
 }
 
-Status Execution::begin() {
-  const std::lock_guard lock(mutex_);
+Status Execution::begin(ExecutionMode mode) {
+  std::unique_lock lock(mutex_);
   if (state_ == State::COMPUTATION) return badState("the execution is being computed");
   if (state_ == State::COMPLETED && !reusable_) {
     return badState("the execution has been computed, and is not reusable");
@@ -239,8 +239,38 @@ Status Execution::begin() {
   if (status.ok()) {
     status = memories_.begin([this](size_t i) { return dimensionsOf(Direction::INPUT, i); });
   }
-  state_ = status.ok() ? State::COMPUTATION : State::COMPLETED;
-  completion_ = status.ok() ? Completion::NONE : Completion::OTHER_ERROR;
+  mode_ = mode;
+  began_.reset();
+  if (diagnosticCallbacks() != nullptr) began_ = hal::Clock::now();
+  if (!status.ok()) return end(std::move(lock), std::move(status));
+  state_ = State::COMPUTATION;
+  completion_ = Completion::NONE;
+  return status;
+}
+
+Status Execution::end(std::unique_lock<std::mutex> lock, Status status, const hal::Timing& timing) {
+  state_ = State::COMPLETED;
+  completion_ = status.ok() ? Completion::NO_ERROR
+                : status.code() == ResultCode::OUTPUT_INSUFFICIENT_SIZE
+                    ? Completion::OUTPUT_INSUFFICIENT_SIZE
+                    : Completion::OTHER_ERROR;
+  // A reusable execution may begin again as soon as the lock is released.
+  const ExecutionMode mode = mode_;
+  const std::optional<hal::TimePoint> began = began_;
+  lock.unlock();
+  const DiagnosticCallbacks* const callbacks = diagnosticCallbacks();
+  if (callbacks == nullptr || !callbacks->execution) return status;
+  const auto known = [](const std::optional<uint64_t>& time) {
+    return time ? std::min(*time, kTimeNotKnown - 1) : kTimeNotKnown;
+  };
+  uint64_t inRuntime = kTimeNotKnown;
+  // With dependencies, a thread may wait long after the end of the execution.
+  if (began && mode != ExecutionMode::ASYNC_WITH_DEPENDENCIES) {
+    const std::chrono::nanoseconds time = hal::Clock::now() - *began;
+    inRuntime = static_cast<uint64_t>(time.count());
+  }
+  callbacks->execution({compilation_.facts(), status.code(), mode, inRuntime,
+                        known(timing.timeInDriver), known(timing.timeOnDevice)});
   return status;
 }
 
@@ -318,20 +348,15 @@ Status Execution::finish(hal::ExecutionResult result) {
   const Status memories =
       memories_.finish(status.ok(), [this](size_t i) { return outputShapes_[i].dimensions; });
   if (status.ok()) status = memories;
-  const std::lock_guard lock(mutex_);
+  std::unique_lock lock(mutex_);
   timing_ = status.ok() ? result.timing : hal::Timing();
   fencedTiming_ = timing_;
   timingKnown_ = true;
-  completion_ = status.ok() ? Completion::NO_ERROR
-                : status.code() == ResultCode::OUTPUT_INSUFFICIENT_SIZE
-                    ? Completion::OUTPUT_INSUFFICIENT_SIZE
-                    : Completion::OTHER_ERROR;
-  state_ = State::COMPLETED;
-  return status;
+  return end(std::move(lock), std::move(status), hal::Timing(timing_));
 }
 
 Status Execution::compute() {
-  HALYARD_RETURN_IF_ERROR(begin());
+  HALYARD_RETURN_IF_ERROR(begin(ExecutionMode::SYNC));
   return run(nullptr);
 }
 
@@ -341,12 +366,12 @@ Status Execution::computeIn(Burst& burst) {
   }
   const hal::BurstTurn turn(burst.busy());
   HALYARD_RETURN_IF_ERROR(turn.check());
-  HALYARD_RETURN_IF_ERROR(begin());
+  HALYARD_RETURN_IF_ERROR(begin(ExecutionMode::BURST));
   return run(&burst);
 }
 
 Result<std::unique_ptr<Event>> Execution::startCompute() {
-  HALYARD_RETURN_IF_ERROR(begin());
+  HALYARD_RETURN_IF_ERROR(begin(ExecutionMode::ASYNC));
   return startBegun();
 }
 
@@ -358,10 +383,7 @@ Result<std::unique_ptr<Event>> Execution::startBegun() {
 
 Status Execution::abandon(Status status) {
   memories_.fail();
-  const std::lock_guard lock(mutex_);
-  state_ = State::COMPLETED;
-  completion_ = Completion::OTHER_ERROR;
-  return status;
+  return end(std::unique_lock(mutex_), std::move(status));
 }
 
 Status Execution::outputDimensions(uint32_t index, Shape* dimensions) const {

@@ -90,7 +90,10 @@ class Execution {
   bool fullySpecified(OperandType type, const Shape& shape) const;
   Status checkLength(const Operand& operand, const ArgumentType* type, size_t length) const;
   // Claims the execution for one computation, or returns the reason for refusal.
-  Status begin();
+  Status begin(ExecutionMode mode);
+  // Ends a computation with this status, releases the lock of mutex_, and tells the callback of
+  // diagnostics. Returns the status.
+  Status end(std::unique_lock<std::mutex> lock, Status status, const hal::Timing& timing = {});
   // Called after begin, when arguments do not change any more.
   const hal::Request& request();
   hal::ExecuteOptions options() const;
@@ -124,7 +127,9 @@ class Execution {
   bool paddingEnabled_ = false;
   bool argumentTouched_ = false;
   bool measureTiming_ = false;
-  std::optional<bool> verifies_;  // of a running execution: whether it is verified
+  std::optional<bool> verifies_;              // of a running execution: whether it is verified
+  ExecutionMode mode_ = ExecutionMode::SYNC;  // of the last computation
+  std::optional<hal::TimePoint> began_;       // the same; only if callbacks are registered
   uint64_t timeout_ = 0;
   ExtensionAttributeList attributes_;
   std::optional<std::chrono::nanoseconds> loopTimeout_;

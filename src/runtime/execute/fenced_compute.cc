@@ -39,12 +39,12 @@ Result<std::unique_ptr<Event>> Execution::startComputeWithDependencies(
       return status.code() == ResultCode::BAD_DATA ? status
                                                    : opFailed("a dependency: {}", status.message());
     }
-    HALYARD_RETURN_IF_ERROR(begin());
+    HALYARD_RETURN_IF_ERROR(begin(ExecutionMode::ASYNC_WITH_DEPENDENCIES));
     HALYARD_RETURN_IF_ERROR(checkFencedArguments(duration));
     verifies_ = verifies;
     return startBegun();
   }
-  HALYARD_RETURN_IF_ERROR(begin());
+  HALYARD_RETURN_IF_ERROR(begin(ExecutionMode::ASYNC_WITH_DEPENDENCIES));
   HALYARD_RETURN_IF_ERROR(checkFencedArguments(duration));
   return startFenced(waitFor, duration);
 }
