@@ -2,6 +2,7 @@
 import json
 import os
 import pathlib
+import re
 import runpy
 import subprocess
 import sys
@@ -87,6 +88,14 @@ def test_the_examples_run(path, capsys):
     assert expected
     for line in expected:
         assert line in printed
+
+
+def test_the_page_is_a_program_that_runs(monkeypatch):
+    monkeypatch.chdir(SOURCE)
+    page = (SOURCE / "docs/python.md").read_text()
+    blocks = re.findall(r"^```python\n(.*?)^```", page, re.M | re.S)
+    assert len(blocks) > 5
+    exec(compile("\n".join(blocks), "docs/python.md", "exec"), {})
 
 
 def test_errors_have_a_class_for_each_status():
