@@ -1,0 +1,55 @@
+#include "graph.h"
+
+#include "measure/model_runs.h"
+
+namespace halyard::python {
+namespace {
+
+Result<import::ImportedModel> read(const GraphSource& source, import::ImportOptions options) {
+  options.keepsOpenDimensions = source.keepsOpenDimensions;
+  return source.path.empty() ? import::importTflite(source.bytes, options)
+                             : import::importTfliteFile(source.path, options);
+}
+
+Description describe(const import::ImportedModel& imported) {
+  return {imported.inputs, imported.outputs, imported.model.main.operations.size()};
+}
+
+class ImportedGraph : public Graph {
+ public:
+  ImportedGraph(const import::ImportedModel& imported,
+                std::unique_ptr<client::CanonicalModel> model)
+      : Graph(describe(imported)), model_(std::move(model)) {}
+
+  Result<client::Compilation> createCompilation(const Devices& devices) const override {
+    return model_->createCompilation(devices);
+  }
+  Result<std::vector<bool>> supportedOperations(
+      const ANeuralNetworksDevice* device) const override {
+    return model_->supportedOperations(device);
+  }
+
+ private:
+  const std::unique_ptr<client::CanonicalModel> model_;
+};
+
+}  // namespace
+
+Result<std::shared_ptr<const Graph>> importGraph(const GraphSource& source,
+                                                 const Devices& devices) {
+  HALYARD_ASSIGN_OR_RETURN(const import::ImportOptions options, measure::importOptionsFor(devices));
+  HALYARD_ASSIGN_OR_RETURN(import::ImportedModel imported, read(source, options));
+  const auto shared = std::make_shared<const import::ImportedModel>(std::move(imported));
+  HALYARD_ASSIGN_OR_RETURN(auto model, client::CanonicalModel::create(
+                                           std::shared_ptr<const Model>(shared, &shared->model)));
+  return std::shared_ptr<const Graph>(std::make_shared<ImportedGraph>(*shared, std::move(model)));
+}
+
+Result<Description> describeFile(const GraphSource& source) {
+  import::ImportOptions options;
+  options.extension = import::ExtensionUse::WHERE_NEEDED;
+  HALYARD_ASSIGN_OR_RETURN(const import::ImportedModel imported, read(source, options));
+  return describe(imported);
+}
+
+}  // namespace halyard::python

@@ -1,0 +1,156 @@
+"""Loading, compiling, caching, reports, profiles and traces."""
+import json
+import os
+import pickle
+import re
+import subprocess
+import sys
+
+import pytest
+
+import halyard
+from halyard import _runtime_files
+from conftest import QUANT8, doubling
+
+
+def test_devices_are_those_of_the_command_line(command):
+    document = json.loads(command("devices", "--json"))
+    assert [each.name for each in halyard.devices()] == [each["name"] for each in document["devices"]]
+    assert halyard.devices()[-1].name == "nnapi-reference"
+    assert "halyard-cpu" in halyard.devices()._repr_html_()
+
+
+def test_a_model_shows_its_inputs_and_outputs(quant8):
+    assert quant8.inputs[0].shape == (1, 28, 28, 1)
+    assert quant8.outputs[0].dtype == "i1"
+    assert quant8.operation_count == 19
+    assert 'input  "serving_default_image:0" i1[1, 28, 28, 1]' in str(quant8)
+    assert "<table>" in quant8._repr_html_()
+
+
+def test_a_model_of_bytes_is_the_model_of_the_file(quant8, picture, compiled):
+    model = halyard.load(QUANT8.read_bytes())
+    assert model.inputs == quant8.inputs
+    assert (model.compile("cpu", cache=False)(picture) == compiled(picture)).all()
+
+
+def test_a_missing_or_damaged_file_gets_a_text(tmp_path):
+    with pytest.raises(FileNotFoundError, match="no file .*missing.tflite"):
+        halyard.load(tmp_path / "missing.tflite")
+    path = tmp_path / "damaged.tflite"
+    path.write_bytes(QUANT8.read_bytes()[:1000])
+    with pytest.raises(halyard.BadDataError, match="damaged.tflite"):
+        halyard.load(path)
+
+
+def test_wrong_options_get_a_text(quant8):
+    with pytest.raises(halyard.BadDataError, match="no device 'npu'; the devices are: halyard-cpu"):
+        quant8.compile("npu")
+    with pytest.raises(halyard.BadDataError, match="preference 'fast', expected one of low-power"):
+        quant8.compile("cpu", preference="fast")
+    with pytest.raises(halyard.BadDataError, match="priority 'top', expected one of low"):
+        quant8.compile("cpu", priority="top")
+    with pytest.raises(halyard.BadDataError, match="require_device needs the name"):
+        quant8.compile(require_device=True)
+    with pytest.raises(halyard.BadDataError, match="a time limit of 0 s"):
+        quant8.compile("cpu", timeout=0)
+
+
+def test_every_option_compiles(quant8, picture, compiled):
+    other = quant8.compile(["cpu"], require_device=True, preference="sustained-speed",
+                           priority="high", timeout=60, cache=False)
+    assert other.devices == ("halyard-cpu",)
+    assert (other(picture) == compiled(picture)).all()
+
+
+def test_the_cpu_device_takes_the_rest():
+    # Drivers are looked for once in a process, so this needs one of its own.
+    program = f"""
+import halyard
+model = halyard.load({str(QUANT8.with_name("fashion_mnist_float.tflite"))!r})
+print(model.compile("sample-quant", cache=False).devices)
+try:
+    model.compile("sample-quant", require_device=True, cache=False)
+except halyard.Error as error:
+    print(error)
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True,
+                          env={**os.environ, "HALYARD_LOG": "quiet",
+                               "HALYARD_DRIVER_FILES": str(_runtime_files.sample("quant"))})
+    lines = done.stdout.splitlines()
+    assert "nnapi-reference" in lines[0]
+    assert "BAD_DATA" in lines[1] or "OP_FAILED" in lines[1]
+
+
+def test_the_cache_gets_the_compilation(quant8, picture, compiled, tmp_path):
+    folder = tmp_path / "cache"
+    first = quant8.compile("halyard-reference", cache=folder)
+    assert folder.stat().st_mode & 0o777 == 0o700
+    second = quant8.compile("halyard-reference", cache=folder)
+    states = [each.report().partitions[0]["cache"]["state"] for each in (first, second)]
+    assert states[1] in ("hit", "off")
+    assert (second(picture) == first(picture)).all()
+    (tmp_path / "open").mkdir()
+    (tmp_path / "open").chmod(0o777)
+    with pytest.raises(halyard.Error, match="others may write"):
+        quant8.compile("cpu", cache=tmp_path / "open")
+
+
+def test_the_report_has_partitions_reasons_and_times(compiled, picture):
+    compiled(picture)
+    report = compiled.report()
+    (partition,) = report.partitions
+    assert partition["device"] == "halyard-cpu" and partition["executions"] > 0
+    assert report.events == []
+    assert "halyard-cpu  #0-#18" in str(compiled.explain())
+    assert str(report) == str(compiled.explain())
+    assert "#18" in str(compiled.explain(all=True))
+    for shown in (report, compiled.explain(), compiled):
+        assert "halyard-cpu" in shown._repr_html_()
+
+
+def test_the_text_is_that_of_the_command_line(quant8, command):
+    # The command prints the model in its first line. Times differ from run to run.
+    text = command("explain", QUANT8, "--device", "cpu").split("\n", 1)[1]
+    ours = str(quant8.compile("cpu", cache=False).explain())
+    time = re.compile(r"[0-9.]+ [mu]?s\b *")
+    assert time.sub("T ", ours) == time.sub("T ", text)
+
+
+def test_the_profile_has_the_times_of_operations(compiled, tmp_path):
+    path = tmp_path / "trace.json"
+    profile = compiled.profile(runs=5, warm_up=1, trace=path)
+    counts = {each["index"]: each["count"] for each in profile["operations"]}
+    assert counts[0] == 6
+    assert "CONV_2D" in str(profile) and "#18" in str(profile.text(all=True))
+    assert "CONV_2D" in profile._repr_html_()
+    names = [each.get("name", "") for each in json.loads(path.read_text())["traceEvents"]]
+    assert any("CONV_2D" in name for name in names)
+
+
+def test_a_trace_has_the_executions_of_its_block(compiled, picture, tmp_path):
+    with halyard.trace(tmp_path / "trace.json"):
+        compiled(picture)
+        with pytest.raises(halyard.BadStateError, match="a trace runs already"):
+            with halyard.trace(tmp_path / "second.json"):
+                pass
+    assert json.loads((tmp_path / "trace.json").read_text())["traceEvents"]
+
+
+def test_progress_is_told(quant8):
+    seconds = []
+    # The reference driver takes long enough for no call or several; each has a later time.
+    quant8.compile("cpu", cache=False, progress=seconds.append)
+    assert seconds == sorted(seconds)
+    with pytest.raises(ZeroDivisionError):
+        for _ in range(1000):
+            quant8.compile("halyard-reference", cache=False, progress=lambda _: 1 / 0)
+
+
+def test_models_and_compiled_models_can_be_pickled(compiled, picture):
+    again = pickle.loads(pickle.dumps(compiled))
+    assert (again(picture) == compiled(picture)).all()
+    with pytest.raises(TypeError, match="cannot be pickled"):
+        pickle.dumps(doubling())
+    error = pickle.loads(pickle.dumps(halyard.DeadlineError(10, "late")))
+    assert str(error) == "MISSED_DEADLINE_TRANSIENT: late" and isinstance(error, TimeoutError)

@@ -1,0 +1,32 @@
+# The contents of a wheel: a component of the installation, with its prefix in halyard/_runtime.
+set(runtime halyard/_runtime)
+set(drivers halyard-driver-cpu halyard-driver-reference)
+set(libraries neuralnetworks halyard_c android_memory)
+
+# A wheel keeps no symbolic links, so each library is one file with the name of its SONAME.
+set_target_properties(${libraries} PROPERTIES VERSION ${PROJECT_VERSION_MAJOR})
+set_target_properties(halyard_python PROPERTIES INSTALL_RPATH "$ORIGIN/_runtime/lib")
+if(TARGET halyard_tflite_delegate)
+  # Programs name a delegate by its file, so that file has the plain name.
+  set_property(TARGET halyard_tflite_delegate PROPERTY VERSION)
+  set_property(TARGET halyard_tflite_delegate PROPERTY SOVERSION)
+  list(APPEND libraries halyard_tflite_delegate)
+endif()
+add_custom_target(halyard_wheel
+  DEPENDS halyard_python halyard_python_stub halyard ${drivers} ${libraries})
+
+install(TARGETS halyard_python DESTINATION halyard COMPONENT python)
+install(FILES ${CMAKE_CURRENT_BINARY_DIR}/halyard/_core.pyi DESTINATION halyard COMPONENT python)
+install(TARGETS ${libraries} LIBRARY DESTINATION ${runtime}/lib COMPONENT python NAMELINK_SKIP)
+install(TARGETS halyard RUNTIME DESTINATION ${runtime}/bin COMPONENT python)
+install(TARGETS ${drivers} RUNTIME DESTINATION ${runtime}/libexec/halyard/drivers COMPONENT python)
+foreach(manifest cpu/installed/cpu.json reference/installed/reference.json)
+  install(FILES ${PROJECT_BINARY_DIR}/drivers/${manifest}
+    DESTINATION ${runtime}/share/halyard/drivers.d COMPONENT python)
+endforeach()
+foreach(sample float_fast float_slow minimal quant)
+  install(FILES ${PROJECT_BINARY_DIR}/drivers/reference/installed/${sample}.json
+    DESTINATION ${runtime}/share/halyard/samples COMPONENT python)
+endforeach()
+install(DIRECTORY ${PROJECT_SOURCE_DIR}/drivers/reference/personalities/
+  DESTINATION ${runtime}/share/halyard/samples/personalities COMPONENT python)
