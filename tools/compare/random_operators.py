@@ -4,7 +4,8 @@
 Each case is a model of one operator with random shapes, types, quantisation and options, and random
 inputs (operator_cases*.py). It runs in ai-edge-litert's interpreter, of PyPI, with each of its
 three sets of kernels: reference kernels, built-in ones, and default ones. Most of the
-default ones are XNNPACK's. It also runs by `halyard run`. The same seed makes the same cases.
+default ones are XNNPACK's. It also runs by `halyard run`, or with --delegate in the interpreter under
+Halyard's delegate. The same seed makes the same cases.
 
 Columns of the table, in cases:
   tried     made
@@ -21,6 +22,7 @@ Exit status: 0, 1 when a result is wrong, 2 on misuse.
 """
 import argparse
 import collections
+import json
 import multiprocessing
 import os
 import pathlib
@@ -30,7 +32,7 @@ import tempfile
 import zlib
 
 import numpy as np
-from ai_edge_litert.interpreter import Interpreter, OpResolverType
+from ai_edge_litert.interpreter import Interpreter, OpResolverType, load_delegate
 
 import operator_cases_layers  # noqa: F401 (registers its cases)
 import operator_cases_movement  # noqa: F401
@@ -54,10 +56,11 @@ def draw_case(name, number, seed):
     return case
 
 
-def interpreted(content, case, resolver):
+def interpreted(content, case, resolver, delegates=()):
     """The interpreter's outputs; an exception when it does not take the model."""
     interpreter = Interpreter(model_content=content, num_threads=1,
-                              experimental_op_resolver_type=resolver)
+                              experimental_op_resolver_type=resolver,
+                              experimental_delegates=list(delegates))
     interpreter.allocate_tensors()
     for index in case.inputs:
         interpreter.set_tensor(index, case.tensors[index].value)
@@ -102,6 +105,23 @@ def run_halyard(arguments, case, content, folder):
     return [np.load(path) for path in paths if path.endswith(".npy")], None
 
 
+def run_delegate(arguments, case, content, folder):
+    """As run_halyard, in the interpreter under the delegate."""
+    report = folder / "report.json"
+    options = {"claim_all": "true", "report": str(report)}
+    if arguments.device:
+        options["device"] = arguments.device
+    delegate = load_delegate(str(arguments.delegate), options)
+    try:
+        outputs = interpreted(content, case, KERNELS["builtin"], [delegate])
+    except (RuntimeError, ValueError) as error:
+        return None, str(error).strip().splitlines()[0]
+    for graph in json.loads(report.read_text())["graphs"]:
+        for node in graph["refused"]:
+            return None, node["reason"]
+    return outputs, None
+
+
 def difference(ours, theirs, is_rounded):
     """(0 equal, 1 near or 2 wrong; a text). `is_rounded`: the layer rounds its activations."""
     # A scalar of the file has one dimension or more in Halyard.
@@ -141,8 +161,8 @@ def compare(ours, results, is_rounded):
     return ("equal", "near", "wrong")[best[0]], best[1]
 
 
-def run_case(arguments, name, number, versions):
-    """(verdict, a text) of one case."""
+def run_case(arguments, name, number, versions, pipe):
+    """(verdict, a text) of one case. `pipe` gets ("began", ...) before Halyard computes."""
     case = draw_case(name, number, arguments.seed)
     version = versions[zlib.crc32(f"{name}/{number}".encode()) % len(versions)]
     content = model_bytes(case, version)
@@ -161,7 +181,9 @@ def run_case(arguments, name, number, versions):
         case.tensors[index].shape = list(output.shape)
     content = model_bytes(case, version)
     with tempfile.TemporaryDirectory() as folder:
-        ours, error = run_halyard(arguments, case, content, pathlib.Path(folder))
+        pipe.send(("began", ""))
+        run = run_delegate if arguments.delegate else run_halyard
+        ours, error = run(arguments, case, content, pathlib.Path(folder))
     if ours is None:
         verdict, text = "refused", error
     else:
@@ -185,7 +207,7 @@ def run_cases(arguments, name, first, pipe):
         pipe.send(("none", "the interpreter has no kernel for it"))
         return
     for number in range(first, arguments.cases):
-        pipe.send(run_case(arguments, name, number, versions))
+        pipe.send(run_case(arguments, name, number, versions, pipe))
 
 
 def results_of(arguments, name):
@@ -197,15 +219,20 @@ def results_of(arguments, name):
                                          args=(arguments, name, len(results), theirs))
         worker.start()
         theirs.close()
+        began = False
         try:
             while True:
-                results.append(ours.recv())
+                result = ours.recv()
+                began = result[0] == "began"
+                if not began:
+                    results.append(result)
         except EOFError:
             worker.join()
         if results and results[-1][0] == "none":
             break
         if len(results) < arguments.cases:
-            results.append(("untaken", f"the process ended with {worker.exitcode}"))
+            results.append(("wrong" if began else "untaken",
+                            f"the process ended with {worker.exitcode}"))
     return results
 
 
@@ -217,6 +244,8 @@ def parse_arguments():
                         default=SOURCE / "build/release/bin/halyard", help="default: %(default)s")
     parser.add_argument("--device", default="nnapi-reference",
                         help="as for halyard run; default: %(default)s")
+    parser.add_argument("--delegate", type=pathlib.Path,
+                        help="libhalyard_tflite_delegate.so, in place of halyard run")
     parser.add_argument("--cases", type=int, default=100,
                         help="cases of each operator; default: %(default)s")
     parser.add_argument("--seed", type=int, default=1, help="default: %(default)s")
