@@ -1,0 +1,182 @@
+"""The delegate under LiteRT's own interpreter."""
+import gc
+import json
+import os
+import pathlib
+import signal
+import subprocess
+import threading
+
+import numpy as np
+import pytest
+
+import halyard
+
+interpreter_module = pytest.importorskip("ai_edge_litert.interpreter")
+Interpreter = interpreter_module.Interpreter
+
+SOURCE = pathlib.Path(__file__).resolve().parents[2]
+MODELS = SOURCE / "models"
+SHARED = SOURCE.parent / "shared" / "models"
+INT8 = str(MODELS / "fashion_mnist_int8.tflite")
+FLOAT = str(MODELS / "fashion_mnist_float.tflite")
+
+
+def random_inputs(interpreter, seed=1):
+    """A value for each input, in order."""
+    draw = np.random.default_rng(seed)
+    values = []
+    for detail in interpreter.get_input_details():
+        kind, shape = detail["dtype"], detail["shape"]
+        if np.issubdtype(kind, np.floating):
+            values.append(draw.uniform(-1, 1, shape).astype(kind))
+        else:
+            values.append(draw.integers(0, 100, shape).astype(kind))
+    return values
+
+
+def results(interpreter, values):
+    for detail, value in zip(interpreter.get_input_details(), values):
+        interpreter.set_tensor(detail["index"], value)
+    interpreter.invoke()
+    return [interpreter.get_tensor(detail["index"]).copy()
+            for detail in interpreter.get_output_details()]
+
+
+def make(path, delegates=()):
+    interpreter = Interpreter(path, num_threads=1, experimental_delegates=list(delegates))
+    interpreter.allocate_tensors()
+    return interpreter
+
+
+def assert_same(ours, theirs):
+    for a, b in zip(ours, theirs):
+        assert a.shape == b.shape and a.dtype == b.dtype
+        if np.issubdtype(b.dtype, np.floating):
+            limit = 1e-5 * max(float(np.abs(b).max()), 1e-6)
+            assert float(np.abs(a - b).max()) <= limit
+        else:
+            np.testing.assert_array_equal(a, b)
+
+
+@pytest.mark.parametrize("path", [INT8, FLOAT])
+def test_the_whole_model_runs_on_the_device(path, tmp_path):
+    report = tmp_path / "report.json"
+    delegate = halyard.litert.delegate(device="halyard-cpu", require_device=True, report=report)
+    interpreter, plain = make(path, [delegate]), make(path)
+    for seed in range(3):
+        values = random_inputs(plain, seed)
+        assert_same(results(interpreter, values), results(plain, values))
+    del interpreter
+    gc.collect()
+    graph, = json.loads(report.read_text())["graphs"]
+    assert graph["refused"] == [] and len(graph["partitions"]) == 1
+    assert graph["constants_mapped"]
+    operations = graph["compilations"][0]["report"]["operations"]
+    assert {operation["device"] for operation in operations} == {"halyard-cpu"}
+
+
+def test_a_model_from_memory(tmp_path):
+    content = pathlib.Path(FLOAT).read_bytes()
+    interpreter = Interpreter(model_content=content,
+                              experimental_delegates=[halyard.litert.delegate(claim_all=True)])
+    interpreter.allocate_tensors()
+    plain = make(FLOAT)
+    values = random_inputs(plain)
+    assert_same(results(interpreter, values), results(plain, values))
+
+
+def test_other_batches(tmp_path):
+    interpreter, plain = make(FLOAT, [halyard.litert.delegate(claim_all=True)]), make(FLOAT)
+    for batch in (3, 1, 2, 3):
+        for each in (interpreter, plain):
+            detail, = each.get_input_details()
+            each.resize_tensor_input(detail["index"], [batch, *detail["shape"][1:]])
+            each.allocate_tensors()
+        values = random_inputs(plain, batch)
+        ours = results(interpreter, values)
+        assert ours[0].shape[0] == batch
+        assert_same(ours, results(plain, values))
+
+
+def test_a_delegate_may_end_before_its_interpreters():
+    delegate = halyard.litert.delegate(claim_all=True)
+    interpreter = make(INT8, [delegate])
+    del delegate
+    gc.collect()
+    plain = make(INT8)
+    values = random_inputs(plain)
+    assert_same(results(interpreter, values), results(plain, values))
+
+
+def drivers():
+    """The processes of the CPU driver that this process has started."""
+    listed = subprocess.run(["ps", "--ppid", str(os.getpid()), "-o", "pid=,args="],
+                            capture_output=True, text=True, check=True).stdout
+    return [int(line.split()[0]) for line in listed.splitlines() if "halyard-driver-cpu" in line]
+
+
+def test_threads_go_on_after_the_death_of_a_driver(tmp_path):
+    report = tmp_path / "report.json"
+    delegate = halyard.litert.delegate(device="halyard-cpu", report=report)
+    plain = make(INT8)
+    values = random_inputs(plain)
+    expected = results(plain, values)
+    ready = threading.Barrier(3)
+    killed = threading.Event()
+    failures = []
+
+    def work(interpreter):
+        try:
+            assert_same(results(interpreter, values), expected)
+            ready.wait()
+            killed.wait()
+            for _ in range(20):
+                assert_same(results(interpreter, values), expected)
+        except Exception as error:  # pylint: disable=broad-except
+            failures.append(error)
+
+    threads = [threading.Thread(target=work, args=(make(INT8, [delegate]),)) for _ in range(2)]
+    for thread in threads:
+        thread.start()
+    ready.wait()
+    for process in drivers():
+        os.kill(process, signal.SIGKILL)
+    killed.set()
+    for thread in threads:
+        thread.join()
+    assert not failures
+    errors = json.loads(report.read_text())["errors"]
+    assert len(errors) == 2  # one of each interpreter
+    assert all("DEAD_OBJECT" in error for error in errors)
+
+
+@pytest.mark.parametrize("name, value, text", [
+    ("device", "npu7", "npu7"),
+    ("priority", "huge", "low, medium, high"),
+    ("max_partitions", -1, "whole number"),
+    ("timeout_ms", 5, "require_device"),
+])
+def test_options_are_refused_in_words(name, value, text):
+    with pytest.raises(ValueError, match=text):
+        halyard.litert.delegate(**{name: value})
+
+
+def test_an_unknown_option_is_refused_with_the_known_ones():
+    with pytest.raises(ValueError, match="'colour' is unknown.*claim_all"):
+        interpreter_module.load_delegate(halyard.litert.library_path(), {"colour": "red"})
+
+
+@pytest.mark.skipif(not SHARED.is_dir(), reason="the shared models are not there")
+@pytest.mark.parametrize("path", sorted(SHARED.glob("*.tflite")), ids=lambda path: path.stem)
+def test_shared_models(path, tmp_path):
+    try:
+        plain = make(str(path))
+    except RuntimeError:
+        pytest.skip("the interpreter does not take the model")
+    report = tmp_path / "report.json"
+    interpreter = make(str(path), [halyard.litert.delegate(claim_all=True, report=report)])
+    for seed in range(2):  # the second execution of an LSTM depends on its state
+        values = random_inputs(plain, seed)
+        assert_same(results(interpreter, values), results(plain, values))
+    assert json.loads(report.read_text())["graphs"][0]["refused"] == []
