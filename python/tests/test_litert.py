@@ -4,7 +4,6 @@ import json
 import os
 import pathlib
 import signal
-import subprocess
 import threading
 
 import numpy as np
@@ -111,9 +110,16 @@ def test_a_delegate_may_end_before_its_interpreters():
 
 def drivers():
     """The processes of the CPU driver that this process has started."""
-    listed = subprocess.run(["ps", "--ppid", str(os.getpid()), "-o", "pid=,args="],
-                            capture_output=True, text=True, check=True).stdout
-    return [int(line.split()[0]) for line in listed.splitlines() if "halyard-driver-cpu" in line]
+    found = []
+    for folder in pathlib.Path("/proc").glob("[0-9]*"):
+        try:
+            parent = folder.joinpath("stat").read_text().rpartition(")")[2].split()[1]
+            program = folder.joinpath("cmdline").read_bytes()
+        except OSError:  # it has ended
+            continue
+        if int(parent) == os.getpid() and b"halyard-driver-cpu" in program:
+            found.append(int(folder.name))
+    return found
 
 
 def test_threads_go_on_after_the_death_of_a_driver(tmp_path):

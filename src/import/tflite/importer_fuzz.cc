@@ -34,7 +34,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
         std::span<const uint8_t>(data, size),
         {.names = OperandNames::KEPT,
          .extension = extension,
-         .keepsOpenDimensions = extension == ExtensionUse::WHERE_NEEDED});
+         .keepsOpenDimensions = extension == ExtensionUse::WHERE_NEEDED,
+         .keepsStates = extension == ExtensionUse::PREFERRED});
     if (!imported.ok()) {
       if (imported.status().message().empty()) std::abort();
       continue;

@@ -73,6 +73,15 @@ int32_t Host::constant(LiteType type, const std::vector<int32_t>& dims, const vo
   return index;
 }
 
+void Host::quantize(int32_t tensor, float scale, int32_t zeroPoint) {
+  int32_t bits = 0;
+  std::memcpy(&bits, &scale, sizeof(bits));
+  const auto* const scales = reinterpret_cast<const FloatArray*>(list({bits}));
+  quantizations_.push_back({scales, list({zeroPoint}), 0});
+  tensorAt(tensor).params = {scale, zeroPoint};
+  tensorAt(tensor).quantization = {QuantizationKind::AFFINE, &quantizations_.back()};
+}
+
 int32_t Host::addNode(int32_t code, const std::vector<int32_t>& inputs,
                       const std::vector<int32_t>& outputs, std::vector<uint8_t> options) {
   LiteNode node = {};

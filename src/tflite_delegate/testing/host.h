@@ -24,6 +24,7 @@ class Host {
   // Both return the new index. A constant's bytes must outlive the host.
   int32_t tensor(LiteType type, const std::vector<int32_t>& dims);
   int32_t constant(LiteType type, const std::vector<int32_t>& dims, const void* data);
+  void quantize(int32_t tensor, float scale, int32_t zeroPoint);
   // `options`: the structure of the operator, whose size is up to 64 bytes.
   template <typename Options>
   int32_t node(int32_t code, const std::vector<int32_t>& inputs,
@@ -76,6 +77,7 @@ class Host {
   std::vector<LiteNode> nodes_;
   std::vector<LiteRegistration> registrations_;
   std::deque<std::vector<uint8_t>> options_;
+  std::deque<AffineQuantization> quantizations_;
   std::vector<void*> lists_;
   std::vector<std::vector<uint64_t>> memory_;  // by tensor
   std::vector<std::unique_ptr<Params>> previewed_;
