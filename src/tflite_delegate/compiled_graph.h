@@ -7,6 +7,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "client/canonical_model.h"
@@ -16,6 +17,9 @@
 #include "tflite_delegate/graph_writer.h"
 
 namespace halyard::tflite {
+
+// The runtime's own CPU device, which computes every operation.
+inline constexpr std::string_view kCpuDevice = "nnapi-reference";
 
 // The settings of all compilations of a delegate.
 struct CompileSettings {

@@ -16,8 +16,6 @@ namespace halyard::tflite {
 namespace {
 
 constexpr const char* kName = "HalyardDelegate";
-// The runtime's own CPU device, which computes every operation.
-constexpr std::string_view kCpuDevice = "nnapi-reference";
 // The sets of shapes that a kernel keeps compiled.
 constexpr size_t kMostShapes = 4;
 

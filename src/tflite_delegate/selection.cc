@@ -170,7 +170,10 @@ class Selector {
     double border = 0;
     for (const auto& partition : json.value("partitions", nlohmann::json::array())) {
       const auto predicted = partition.value("predicted_ns", nlohmann::json::object());
-      compute += predicted.value("compute", 0.0);
+      const std::string device = partition.value("device", "");
+      const bool isSpare = device == kCpuDevice &&
+                           std::ranges::find(options.devices, device) == options.devices.end();
+      (isSpare ? border : compute) += predicted.value("compute", 0.0);
       border += predicted.value("boundary", 0.0);
     }
     if (border <= kMostBorder * compute) return okStatus();
