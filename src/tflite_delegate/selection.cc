@@ -13,7 +13,8 @@ namespace halyard::tflite {
 namespace {
 
 // A partition pays if its border takes at most this share of its computing. The interpreter
-// computes smaller ones faster than they come to a device and back.
+// computes smaller ones faster than they come to a device and back. The CPU device of the runtime
+// is no faster than the interpreter, so its part of a partition counts as border.
 constexpr double kMostBorder = 0.5;
 
 // The constant that is largest: of a mapped file, it is in the mapping.
@@ -178,9 +179,9 @@ class Selector {
     }
     if (border <= kMostBorder * compute) return okStatus();
     return badData(
-        "its partition of {} operations does not pay: predicted are {:.1f} us computing, and "
+        "its partition of {} operations does not pay: predicted are {:.1f} us on a device, and "
         "{:.1f} "
-        "us to the device and back (claim_all takes it)",
+        "us to it and back, or on the CPU device of the runtime (claim_all takes it)",
         graph.nodes.size(), compute / 1e3, border / 1e3);
   }
 
