@@ -12,6 +12,10 @@ if(TARGET halyard_tflite_delegate)
   set_property(TARGET halyard_tflite_delegate PROPERTY SOVERSION)
   list(APPEND libraries halyard_tflite_delegate)
 endif()
+# A wheel has a limit of size, and the time of the command line's own code does not matter.
+foreach(target halyard_cli halyard_cli_texts halyard_validation_vts halyard_misuse halyard_hal_fuzz)
+  target_compile_options(${target} PRIVATE -Os)
+endforeach()
 add_custom_target(halyard_wheel
   DEPENDS halyard_python halyard_python_stub halyard ${drivers} ${libraries})
 

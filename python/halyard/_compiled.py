@@ -1,14 +1,10 @@
 """Compiled models, and their executions."""
 from __future__ import annotations
 
-import asyncio
 import collections
-import concurrent.futures
-import json
 import os
-import threading
-from typing import (TYPE_CHECKING, Any, Dict, Generator, Iterable, Iterator, List, Mapping, Optional,
-                    Sequence, Tuple, Union)
+from typing import (TYPE_CHECKING, Any, Dict, Iterable, Iterator, List, Mapping, Optional, Sequence,
+                    Tuple, Union)
 
 from . import _core
 from ._memory import Event, Memory, MemoryPart, native_argument
@@ -18,6 +14,7 @@ from ._tensors import Tensor, bad_data
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from ._async import Run
     from ._model import Model
 
     Values = Union[Mapping[str, Any], Sequence[Any]]
@@ -26,36 +23,6 @@ if TYPE_CHECKING:
 # The space for an output of unknown size: it grows from here until the output fits.
 _FIRST_BYTES = 64 << 10
 _MOST_BYTES = 1 << 30
-
-_workers: Optional[concurrent.futures.ThreadPoolExecutor] = None
-_workers_lock = threading.Lock()
-
-
-def _pool() -> concurrent.futures.ThreadPoolExecutor:
-    """The threads of run_async. Each waits for an execution, without the GIL."""
-    global _workers
-    with _workers_lock:
-        if _workers is None:
-            _workers = concurrent.futures.ThreadPoolExecutor(
-                max(4, os.cpu_count() or 1), thread_name_prefix="halyard")
-        return _workers
-
-
-def _reset_in_child() -> None:
-    global _workers, _workers_lock
-    _workers = None
-    _workers_lock = threading.Lock()
-
-
-os.register_at_fork(after_in_child=_reset_in_child)
-
-
-class Run(concurrent.futures.Future):  # type: ignore[type-arg]
-    """A running execution: a concurrent.futures.Future that asyncio can await."""
-
-    def __await__(self) -> Generator[Any, None, Any]:
-        return asyncio.wrap_future(self).__await__()
-
 
 class _Output:
     """The array of one output, which grows if the model does not tell its size."""
@@ -173,23 +140,14 @@ class Compiled:
         return {each.name: result for each, result in zip(self.outputs, results)}
 
     def run_async(self, inputs: "Values", *, out: "Optional[Values]" = None,
-                  timeout: Optional[float] = None) -> Run:
+                  timeout: Optional[float] = None) -> "Run":
         """As run, in another thread. The result is a Future, and asyncio can await it.
 
         The arrays must not change until it is done.
         """
-        future = Run()
+        from ._async import start
 
-        def work() -> None:
-            if not future.set_running_or_notify_cancel():
-                return
-            try:
-                future.set_result(self.run(inputs, out=out, timeout=timeout))
-            except BaseException as error:  # the caller gets it from the future
-                future.set_exception(error)
-
-        _pool().submit(work)
-        return future
+        return start(lambda: self.run(inputs, out=out, timeout=timeout))
 
     def batch(self, inputs: "Iterable[Values]", *, parallel: int = 2) -> "Iterator[Results]":
         """Runs the model for each of many inputs, `parallel` at a time. Results keep the order."""

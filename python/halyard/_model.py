@@ -1,9 +1,7 @@
 """Models of files and builders."""
 from __future__ import annotations
 
-import hashlib
 import os
-import pathlib
 from typing import TYPE_CHECKING, Any, Callable, Iterable, List, Optional, Tuple, Union
 
 from . import _core
@@ -170,6 +168,8 @@ class FileModel(Model):
         return _core.import_graph(self._path, self._contents, self._open_dimensions, devices)
 
     def _token(self) -> bytes:
+        import hashlib
+
         digest = hashlib.sha256(self._contents)
         if self._path:
             with open(self._path, "rb") as file:
@@ -193,7 +193,7 @@ def load(model: "Union[str, os.PathLike[str], bytes, bytearray, memoryview]", *,
     """
     if isinstance(model, (bytes, bytearray, memoryview)):
         return FileModel("", bytes(model), open_dimensions)
-    path = pathlib.Path(model)
-    if not path.exists():
+    path = os.fspath(model)
+    if not os.path.exists(path):
         raise FileNotFoundError(f"no file {path}")
-    return FileModel(str(path.absolute()), b"", open_dimensions)
+    return FileModel(os.path.abspath(path), b"", open_dimensions)

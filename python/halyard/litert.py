@@ -101,5 +101,5 @@ def delegate(package: Optional[str] = None, **named: Any) -> Any:
     Raises ModuleNotFoundError without an interpreter's package, FileNotFoundError without the
     delegate's library, and ValueError with the delegate's text when it refuses an option.
     """
-    texts = options(**named)
-    return load_delegate_function(package)(library_path(), texts)
+    path, texts = library_path(), options(**named)
+    return load_delegate_function(package)(path, texts)

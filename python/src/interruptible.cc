@@ -69,13 +69,17 @@ Status runInterruptibly(std::function<Status()> work, nb::object owner, const nb
   releaseEnded();
   const auto job = std::make_shared<Job>();
   const auto start = std::chrono::steady_clock::now();
+  const auto tell = [&] {
+    const std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - start;
+    if (!tick.is_none()) tick(elapsed.count());
+  };
   std::thread(doWork, job, std::move(work)).detach();
   try {
     while (!waitFor(*job)) {
       if (PyErr_CheckSignals() != 0) throw nb::python_error();
-      const std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - start;
-      if (!tick.is_none()) tick(elapsed.count());
+      tell();
     }
+    tell();
   } catch (...) {
     interrupted().emplace_back(job, std::move(owner));
     throw;

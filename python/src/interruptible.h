@@ -16,9 +16,9 @@ namespace halyard::python {
 // Whether Python delivers signals to this thread.
 bool isMainThread();
 
-// Does the work and returns its status. Calls tick(seconds since the start) from time to time,
-// unless it is None. An exception of a signal's handler, such as KeyboardInterrupt, or of `tick`
-// leaves the function at once.
+// Does the work and returns its status. Calls tick(seconds since the start) from time to time and
+// at the end, unless it is None. An exception of a signal's handler, such as KeyboardInterrupt, or
+// of `tick` leaves the function at once.
 Status runInterruptibly(std::function<Status()> work, nanobind::object owner,
                         const nanobind::object& tick = nanobind::none());
 

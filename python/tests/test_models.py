@@ -139,12 +139,10 @@ def test_a_trace_has_the_executions_of_its_block(compiled, picture, tmp_path):
 
 def test_progress_is_told(quant8):
     seconds = []
-    # The reference driver takes long enough for no call or several; each has a later time.
     quant8.compile("cpu", cache=False, progress=seconds.append)
-    assert seconds == sorted(seconds)
+    assert seconds and seconds == sorted(seconds)
     with pytest.raises(ZeroDivisionError):
-        for _ in range(1000):
-            quant8.compile("halyard-reference", cache=False, progress=lambda _: 1 / 0)
+        quant8.compile("cpu", cache=False, progress=lambda _: 1 / 0)
 
 
 def test_models_and_compiled_models_can_be_pickled(compiled, picture):

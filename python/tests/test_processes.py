@@ -26,7 +26,7 @@ def run_program(text, **environment):
 
 # A model that takes seconds, as a program makes it: many products of large matrices.
 LONG_MODEL = """
-import halyard, numpy, signal, threading, os, time
+import halyard, numpy, signal, sys, threading, os, time
 def long_model(steps, size=700):
     b = halyard.Builder()
     x = y = b.input("x", [size, size])
@@ -91,6 +91,7 @@ try:
     print("ended")
 except KeyboardInterrupt:
     print("interrupted", time.monotonic() - start)
+sys.stdout.flush()
 os._exit(0)
 """).split()
     assert lines[0] == "interrupted"
