@@ -10,13 +10,18 @@
 
 namespace halyard::import {
 
-// Returns the elements of an input: float i/2 - 1, or the byte 7 i + 100 (wrapping) of the
-// quantised types.
+// Returns the elements of an input: float i/2 - 1, the integer i - 1, or the byte 7 i + 100
+// (wrapping) of the quantised types.
 inline std::vector<uint8_t> rampInput(const ModelPort& port) {
   const uint32_t count = knownElementCount(port.dims).value_or(0);
   if (port.type == OperandType::TENSOR_FLOAT32) {
     std::vector<float> values;
     for (uint32_t i = 0; i < count; ++i) values.push_back(0.5f * static_cast<float>(i) - 1.0f);
+    return bytesOf(values);
+  }
+  if (port.type == OperandType::TENSOR_INT32) {
+    std::vector<int32_t> values;
+    for (uint32_t i = 0; i < count; ++i) values.push_back(static_cast<int32_t>(i) - 1);
     return bytesOf(values);
   }
   std::vector<uint8_t> values;

@@ -91,6 +91,12 @@ ModelWriter openShapes();
 // float [2,3] and int8 [2,3]: GATHER_ND, MUL finer than the product, RFFT2D, COMPLEX_ABS, REAL,
 // IMAG.
 ModelWriter extensionOperators();
+// int32 [2,3]: TRANSPOSE, PADV2, CONCATENATION, SUM, ONE_HOT, SCATTER_ND, UNSORTED_SEGMENT_MAX,
+// SEGMENT_SUM, GATHER in batches, GREATER -> SELECT_V2, RESHAPE.
+ModelWriter placedIntegers();
+// float [2,3]: GELU, COS, ROUND, SIGN, RELU_0_TO_1, ATAN2, CUMSUM, BUCKETIZE, FAKE_QUANT,
+// REVERSE_SEQUENCE, MATRIX_DIAG, MATRIX_SET_DIAG, BROADCAST_TO, DYNAMIC_UPDATE_SLICE, RNN.
+ModelWriter newerFunctions();
 
 struct Sample {
   std::string name;

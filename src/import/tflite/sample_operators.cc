@@ -474,6 +474,84 @@ ModelWriter extensionOperators() {
   return b.w;
 }
 
+ModelWriter placedIntegers() {
+  Bench b;
+  const int32_t x = b.w.floats("x", {2, 3});
+  b.w.tensors.back().type = Type::INT32;
+  b.w.inputs = {x};
+  const auto ints = [&b](std::vector<int32_t> shape) {
+    return b.typed(Type::INT32, std::move(shape));
+  };
+  const auto scalar = [&b](int32_t value) {
+    const int32_t index = b.constant({value});
+    b.w.tensors.back().shape = {};
+    return index;
+  };
+  b.w.node(Op::TRANSPOSE, {x, b.constant({1, 0})}, {ints({3, 2})});
+  const int32_t pads = b.constant({1, 0, 0, 1});
+  b.w.tensors.back().shape = {2, 2};
+  b.w.node(Op::PADV2, {x, pads, scalar(7)}, {ints({3, 4})});
+  const int32_t column = b.constant({5, 6});
+  b.w.tensors.back().shape = {2, 1};
+  b.w.node(Op::CONCATENATION, {x, column}, {ints({2, 4})}, Opt::ConcatenationOptions,
+           [](FlatBufferBuilder& f) { return tfl::CreateConcatenationOptions(f, 1); });
+  b.w.node(Op::SUM, {x, b.constant({0})}, {ints({3})}, Opt::ReducerOptions, reduce(false));
+  b.w.node(Op::ONE_HOT, {x, scalar(4), scalar(1), scalar(0)}, {ints({2, 3, 4})}, Opt::OneHotOptions,
+           [](FlatBufferBuilder& f) { return tfl::CreateOneHotOptions(f, -1); });
+  const int32_t places = b.constant({2, 0});
+  b.w.tensors.back().shape = {2, 1};
+  b.w.node(Op::SCATTER_ND, {places, x, b.constant({4, 3})}, {ints({4, 3})});
+  b.w.node(Op::UNSORTED_SEGMENT_MAX, {x, b.constant({1, 0}), scalar(2)}, {ints({2, 3})});
+  b.w.node(Op::SEGMENT_SUM, {x, b.constant({0, 0})}, {ints({1, 3})});
+  const int32_t picks = b.constant({2, 0});
+  b.w.tensors.back().shape = {2, 1};
+  b.w.node(Op::GATHER, {x, picks}, {ints({2, 1})}, Opt::GatherOptions,
+           [](FlatBufferBuilder& f) { return tfl::CreateGatherOptions(f, 1, 1); });
+  const int32_t isLarge = b.typed(Type::BOOL, {2, 3});
+  b.w.node(Op::GREATER, {x, b.constant({1, 2, 3})}, {isLarge});
+  b.w.node(Op::SELECT_V2, {isLarge, x, scalar(-1)}, {ints({2, 3})});
+  b.w.node(Op::RESHAPE, {isLarge, b.constant({6})}, {b.typed(Type::BOOL, {6})});
+  return b.w;
+}
+
+ModelWriter newerFunctions() {
+  Bench b;
+  const int32_t x = b.w.floats("x", {2, 3});
+  b.w.inputs = {x};
+  for (const Op op : {Op::GELU, Op::COS, Op::ROUND, Op::SIGN, Op::RELU_0_TO_1}) {
+    b.w.node(op, {x}, {b.floats({2, 3})});
+  }
+  b.w.node(Op::ATAN2, {x, x}, {b.floats({2, 3})});
+  const int32_t axis = b.constant({1});
+  b.w.tensors.back().shape = {};
+  b.w.node(Op::CUMSUM, {x, axis}, {b.floats({2, 3})}, Opt::CumsumOptions,
+           [](FlatBufferBuilder& f) { return tfl::CreateCumsumOptions(f, true, true); });
+  b.w.node(Op::BUCKETIZE, {x}, {b.typed(Type::INT32, {2, 3})}, Opt::BucketizeOptions,
+           [](FlatBufferBuilder& f) {
+             const std::vector<float> limits = {-1, 0, 2};
+             return tfl::CreateBucketizeOptionsDirect(f, &limits);
+           });
+  b.w.node(Op::FAKE_QUANT, {x}, {b.floats({2, 3})}, Opt::FakeQuantOptions,
+           [](FlatBufferBuilder& f) { return tfl::CreateFakeQuantOptions(f, -1, 1, 8); });
+  b.w.node(Op::REVERSE_SEQUENCE, {x, b.constant({2, 3})}, {b.floats({2, 3})},
+           Opt::ReverseSequenceOptions,
+           [](FlatBufferBuilder& f) { return tfl::CreateReverseSequenceOptions(f, 1, 0); });
+  b.w.node(Op::MATRIX_DIAG, {x}, {b.floats({2, 3, 3})});
+  const int32_t diagonal = b.w.floatConstant("diagonal", {2}, {8, 9});
+  b.w.node(Op::MATRIX_SET_DIAG, {x, diagonal}, {b.floats({2, 3})});
+  b.w.node(Op::BROADCAST_TO, {x, b.constant({2, 2, 3})}, {b.floats({2, 2, 3})});
+  const int32_t part = b.w.floatConstant("part", {1, 2}, {8, 9});
+  b.w.node(Op::DYNAMIC_UPDATE_SLICE, {x, part, b.constant({1, 0})}, {b.floats({2, 3})});
+  const int32_t weights = b.w.floatConstant("weights", {1, 3}, {1, 2, 3});
+  const int32_t recurrent = b.w.floatConstant("recurrent", {1, 1}, {0.5f});
+  const int32_t bias = b.w.floatConstant("bias", {1}, {0.25f});
+  const int32_t state = b.w.floats("state", {2, 1});
+  markVariable(b.w, state);
+  b.w.node(Op::RNN, {x, weights, recurrent, bias, state}, {b.floats({2, 1})}, Opt::RNNOptions,
+           [](FlatBufferBuilder& f) { return tfl::CreateRNNOptions(f, Act::TANH); });
+  return b.w;
+}
+
 std::vector<Sample> sampleOperators() {
   return {{"float_functions", floatFunctions()},
           {"int8_functions", int8Functions()},
@@ -490,7 +568,9 @@ std::vector<Sample> sampleOperators() {
           {"dynamic_range", dynamicRange()},
           {"byte_weights", byteWeights()},
           {"open_shapes", openShapes()},
-          {"extension_operators", extensionOperators()}};
+          {"extension_operators", extensionOperators()},
+          {"placed_integers", placedIntegers()},
+          {"newer_functions", newerFunctions()}};
 }
 
 }  // namespace halyard::import
