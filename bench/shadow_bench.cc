@@ -17,6 +17,7 @@
 
 #include "client/session.h"
 #include "import/tflite/importer.h"
+#include "measure/device_choice.h"
 #include "measure/model_runs.h"
 
 namespace {

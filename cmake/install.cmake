@@ -12,6 +12,8 @@ target_include_directories(android_memory INTERFACE
 
 install(TARGETS neuralnetworks halyard_c android_memory EXPORT halyardTargets
   LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
+# The plug-in for TensorFlow Lite's interpreters. Nothing links it.
+install(TARGETS halyard_tflite_delegate LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
 # A separate component: applications need no C++ library for formatting.
 install(TARGETS halyard_driver EXPORT halyardDriverTargets
   LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
@@ -41,7 +43,7 @@ foreach(package halyard halyard-driver)
 endforeach()
 install(FILES LICENSE README.md docs/write_a_driver.md docs/driver_requirements.md docs/caching.md
   docs/benchmark.md docs/cache_format.md
-  docs/conformance.md docs/environment.md docs/extensions.md docs/isolation.md docs/partitioning.md
+  docs/conformance.md docs/environment.md docs/extensions.md docs/isolation.md docs/litert.md docs/partitioning.md
   docs/quality_of_service.md docs/reference_driver.md DESTINATION ${CMAKE_INSTALL_DOCDIR})
 install(DIRECTORY tests/vectors/ DESTINATION ${CMAKE_INSTALL_DATADIR}/halyard/vectors
   FILES_MATCHING PATTERN *.jsonl.gz PATTERN cases EXCLUDE)

@@ -39,7 +39,7 @@
 #include "client/session.h"
 #include "client/status.h"
 #include "import/tflite/importer.h"
-#include "measure/model_runs.h"
+#include "measure/device_choice.h"
 #include "measure/model_source.h"
 #include "measure/repeated_run.h"
 #include "measure/tensor_values.h"

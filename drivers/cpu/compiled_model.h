@@ -1,5 +1,5 @@
-// CompiledModel: a model as a list of steps over planned memory. Each step is a kernel of this
-// driver or the operation's reference kernel.
+// CompiledModel: a model whose steps the CPU executor runs, with kernels of this driver. It makes
+// the steps, now or later, and keeps the memory of a run for the next one.
 // Thread safety: immutable, except the memory that is kept between runs and the deferred work. Both
 // have locks. Runs may overlap.
 // Ownership: shares the model, owns kernels and memory. Borrows threads and the watch over idle
@@ -12,19 +12,16 @@
 #include <mutex>
 #include <optional>
 #include <span>
-#include <string>
 #include <vector>
 
-#include "cpu/arena_plan.h"
 #include "cpu/execution_plan.h"
 #include "cpu/executor.h"
+#include "cpu/step_plan.h"
 #include "deferred_work.h"
 #include "halyard/driver/hal_types.h"
 #include "idle_memory.h"
 #include "late_compiler.h"
-#include "run_services.h"
 #include "shared_packing.h"
-#include "step_list.h"
 #include "thread_share.h"
 
 namespace halyard::cpudriver {
@@ -39,8 +36,8 @@ class CompiledModel final : private IdleMemory::Keeper {
   };
 
   // `model` must have passed validateModel. The result is null when the model cannot be compiled:
-  // all sizes must follow from the model, and it must have no control flow. BAD_DATA and UNMAPPABLE
-  // as cpu::Executor::create.
+  // all sizes of its main subgraph must follow from the model. BAD_DATA and UNMAPPABLE as
+  // cpu::Executor::create.
   static Result<std::unique_ptr<CompiledModel>> compile(std::shared_ptr<const Model> model,
                                                         const Resources& resources);
   // The same, but complete() or the first run makes the steps. Until then only the model's
@@ -60,14 +57,12 @@ class CompiledModel final : private IdleMemory::Keeper {
   bool hasFailed() { return stepsMade_.hasFailed(); }
   // The model will not run any more: deferred work ends early.
   void abandon() { stepsMade_.abandon(); }
-  // Whether a model with this main subgraph can be compiled when its sizes are known.
-  static bool isOfItsKind(const Subgraph& main);
   ~CompiledModel() override;
   CompiledModel(const CompiledModel&) = delete;
   CompiledModel& operator=(const CompiledModel&) = delete;
 
   // Whether the arguments are as in the plan: none is omitted, all are aligned and large enough,
-  // and no dimensions contradict it. cpu::Executor computes others.
+  // and no dimensions contradict it.
   bool takes(std::span<const cpu::Argument> inputs, std::span<const cpu::Argument> outputs) const;
   // Runs once with arguments that it takes. Errors as cpu::Executor::execute. With OK the result
   // has no shapes: they are those of outputShapes. Adds the time of each step to `times`, if it is
@@ -76,16 +71,18 @@ class CompiledModel final : private IdleMemory::Keeper {
                            std::span<const cpu::Argument> outputs,
                            const hal::ExecuteOptions& options,
                            std::vector<std::chrono::nanoseconds>* times = nullptr);
-  // The plan's tensor of an input, and of an output.
-  const ops::Tensor& input(size_t i) const;
-  const ops::Tensor& output(size_t i) const;
+  // As cpu::Executor::execute, with any arguments.
+  hal::ExecutionResult execute(std::span<const cpu::Argument> inputs,
+                               std::span<const cpu::Argument> outputs,
+                               const hal::ExecuteOptions& options);
   // The bytes of a constant, by operand of the main subgraph. Null for other operands. If all
   // kernels have released the constant, its bytes may be gone.
   const void* constant(size_t operand) const { return plan_.main.tensors[operand].data; }
   // The shapes of the outputs, all sufficient.
   std::vector<hal::OutputShape> outputShapes() const;
 
-  // Properties of the compiled model, for logs and tests.
+  // Properties of the compiled model, for logs and tests. Operations and steps are those of all
+  // subgraphs that have steps.
   struct Facts {
     size_t operations = 0;
     size_t steps = 0;
@@ -98,7 +95,9 @@ class CompiledModel final : private IdleMemory::Keeper {
   Facts facts() const;
   // Memory that this model does not share: Facts' arenaBytes and packedBytes. 0 before it is
   // complete.
-  size_t ownBytes() const { return isComplete() ? arena_.bytes + packedBytes_ : 0; }
+  size_t ownBytes() const {
+    return isComplete() ? plan_.main.steps->places.bytes + packedBytes_ : 0;
+  }
   // The operation of the main subgraph that step `step` computes (of several, the last one), and
   // whether the step uses the reference kernel.
   struct StepFacts {
@@ -111,32 +110,24 @@ class CompiledModel final : private IdleMemory::Keeper {
   struct State;
 
   CompiledModel(cpu::ExecutionPlan plan, const Resources& resources);
-  // Without steps. Null when the model cannot be compiled.
+  // Without steps. Null when the model cannot have them.
   static Result<std::unique_ptr<CompiledModel>> plan(std::shared_ptr<const Model> model,
                                                      const Resources& resources);
-  bool isPlain() const;
   Status makeAllSteps();
   Status makeSharedSteps(PackedPieces& pieces);
-  void setSteps(std::vector<Step> steps);
+  void setSteps(std::shared_ptr<const cpu::StepPlan> steps);
   Status awaitSteps(const hal::ExecuteOptions& options);
-  void placeTemporaries();
+  // Calls body(state) within the limits of an execution, and turns exceptions into errors.
+  template <typename Body>
+  hal::ExecutionResult runWithState(const hal::ExecuteOptions& options, const Body& body);
   std::unique_ptr<State> takeState();
   void keepState(std::unique_ptr<State> state);
   bool releaseUnusedSince(IdleMemory::Clock::time_point before) override;
-  void bind(std::span<const cpu::Argument> inputs, std::span<const cpu::Argument> outputs,
-            State* state) const;
-  Status runSteps(const hal::ExecuteOptions& options, State* state,
-                  std::vector<std::chrono::nanoseconds>* times) const;
   void noteLength(hal::Clock::duration taken);
-  Status runReference(const Step& step, State* state) const;
-  void deliver(std::span<const cpu::Argument> outputs, const State& state) const;
 
-  const cpu::ExecutionPlan plan_;
+  cpu::ExecutionPlan plan_;
   const Resources resources_;
-  DeferredWork stepsMade_;  // makes the members from here to dividesLoops_
-  std::vector<Step> steps_;
-  cpu::OperandPlaces arena_;       // of temporaries, and of outputs that steps read
-  std::vector<bool> copiesInput_;  // by input: a reference kernel reads it
+  DeferredWork stepsMade_;  // makes the plan's steps, and the members from here to dividesLoops_
   size_t releasedBytes_ = 0;
   size_t packedBytes_ = 0;
   bool dividesLoops_ = false;

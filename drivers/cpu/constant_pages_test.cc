@@ -76,7 +76,7 @@ std::shared_ptr<const Model> threeConstants() {
 std::vector<float> run(CompiledModel& model) {
   std::vector<float> in(kDepth);
   for (size_t i = 0; i < in.size(); ++i) in[i] = 0.01f * static_cast<float>(i % 61) - 0.3f;
-  std::vector<float> out(model.output(0).elementCount());
+  std::vector<float> out(*knownElementCount(model.outputShapes()[0].dimensions));
   const cpu::Argument input{reinterpret_cast<uint8_t*>(in.data()), in.size() * 4, {}};
   const cpu::Argument output{reinterpret_cast<uint8_t*>(out.data()), out.size() * 4, {}};
   const hal::ExecutionResult result =

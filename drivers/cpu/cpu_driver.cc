@@ -13,6 +13,8 @@
 #include "cpu/execution_plan.h"
 #include "halyard/driver/capabilities_file.h"
 #include "prepared_models.h"
+#include "shared_packing.h"
+#include "step_list.h"
 
 namespace halyard::cpudriver {
 namespace {
@@ -76,6 +78,11 @@ class CpuDriver final : public hal::Device {
     const auto make = [&]() -> Result<std::shared_ptr<hal::PreparedModel>> {
       const CompiledModel::Resources resources = resourcesFor(options);
       HALYARD_ASSIGN_OR_RETURN(cpu::ExecutionPlan made, cpu::ExecutionPlan::make(model));
+      if (!made.referenced.empty()) {
+        PackedPieces pieces;
+        SharedPacking packing(pieces, resources.threads);
+        addBodySteps(&made, &packing);
+      }
       const auto plan = std::make_shared<const cpu::ExecutionPlan>(std::move(made));
       // As long as there are the models, there are the threads.
       std::shared_ptr<ThreadPool> threads(resources_, &resources.threads->pool());

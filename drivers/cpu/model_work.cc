@@ -33,4 +33,13 @@ double productsOf(const cpu::SubgraphPlan& plan, std::span<const Step> steps) {
   return products;
 }
 
+double productsOf(const cpu::ExecutionPlan& plan) {
+  double products = productsOf(plan.main, plan.main.steps->steps);
+  for (const cpu::SubgraphPlan& body : plan.referenced) {
+    products +=
+        body.steps == nullptr ? leastDividedProducts() : productsOf(body, body.steps->steps);
+  }
+  return products;
+}
+
 }  // namespace halyard::cpudriver

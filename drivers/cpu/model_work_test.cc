@@ -63,13 +63,18 @@ TEST(ModelWork, CountsElementsWhereNothingIsMultiplied) {
   EXPECT_LE(work, 2 * 200 * kProductsOfElement);
 }
 
+TEST(ModelWork, SlowerProcessorsDivideSmallerModels) {
+  EXPECT_LT(leastDividedProducts(ops::SimdLevel::AVX2),
+            leastDividedProducts(ops::SimdLevel::AVX512));
+}
+
 TEST(ModelWork, DecidesWhetherLoopsAreDivided) {
-  EXPECT_FALSE(isWorthThreads(kLeastDividedProducts - 1));
-  EXPECT_TRUE(isWorthThreads(kLeastDividedProducts));
+  EXPECT_FALSE(isWorthThreads(leastDividedProducts() - 1));
+  EXPECT_TRUE(isWorthThreads(leastDividedProducts()));
   ThreadShare threads(2);
   for (const bool isLarge : {false, true}) {
-    // 5 and 8 million products.
-    const auto model = connections(isLarge ? 8 : 5, 1000, 1);
+    // 1 and 8 million products.
+    const auto model = connections(isLarge ? 8 : 1, 1000, 1);
     const auto compiled = CompiledModel::compile(model, {.threads = &threads});
     ASSERT_TRUE(compiled.ok()) << compiled.status().toString();
     EXPECT_EQ((*compiled)->facts().dividesLoops, isLarge);

@@ -6,7 +6,6 @@
 #include <utility>
 #include <vector>
 
-#include "adapted_run.h"
 #include "base/log.h"
 
 namespace halyard::cpudriver {
@@ -23,18 +22,6 @@ bool hasDmaBuf(const hal::Request& request) {
     const auto* const memory = std::get_if<SharedMemoryPtr>(&pool);
     return memory != nullptr && *memory != nullptr && (*memory)->isDmaBuf();
   });
-}
-
-// Without timing.
-hal::ExecutionResult runMapped(CompiledModel& compiled, const Model& model,
-                               const hal::MappedRequest& mapped,
-                               const hal::ExecuteOptions& options) {
-  if (!compiled.takes(mapped.inputs(), mapped.outputs())) {
-    return runAdapted(compiled, model, mapped, options);
-  }
-  hal::ExecutionResult result = compiled.run(mapped.inputs(), mapped.outputs(), options);
-  if (result.status.ok()) result.outputShapes = compiled.outputShapes();
-  return result;
 }
 
 // The time that an execution takes, if the caller asks for it.
@@ -103,7 +90,7 @@ hal::ExecutionResult CompiledPreparedModel::executeSynchronously(
   Result<hal::MappedRequest> mapped = hal::MappedRequest::map(*model_, request);
   if (!mapped.ok()) return {mapped.takeStatus(), {}, {}};
   watch.start();
-  hal::ExecutionResult result = runMapped(*compiled_, *model_, *mapped, options);
+  hal::ExecutionResult result = compiled_->execute(mapped->inputs(), mapped->outputs(), options);
   watch.stop(&result);
   return result;
 }
@@ -151,7 +138,7 @@ hal::ExecutionResult OpenPreparedModel::executeSynchronously(const hal::Request&
     watch.start();
     compiled = planFor(*mapped);
     if (compiled != nullptr) {
-      hal::ExecutionResult result = runMapped(*compiled, *model_, *mapped, options);
+      hal::ExecutionResult result = compiled->execute(mapped->inputs(), mapped->outputs(), options);
       if (!isLeftOver(result, compiled)) {
         watch.stop(&result);
         return result;

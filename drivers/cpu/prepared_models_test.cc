@@ -261,7 +261,7 @@ TEST_F(OpenModelsTest, WhatCannotBeCompiledTheExecutorComputes) {
   }
 }
 
-// The executor computes a branch's subgraphs, even if all sizes are known.
+// The executor computes models with a branch whose sizes are not known.
 TEST_F(OpenModelsTest, ControlFlowIsComputedToo) {
   const auto branch = [](OperationType type) {
     Subgraph subgraph;

@@ -1,8 +1,6 @@
-// Scratch memory by first fit: a run asks for the same sizes in the same order every time.
 #include "run_services.h"
 
 #include <algorithm>
-#include <new>
 
 #include "base/work_limit.h"
 
@@ -17,27 +15,6 @@ void RunServices::parallelFor(size_t count, size_t grain,
     divides_.store(false, std::memory_order_relaxed);
   }
   forEachChunk(0, count, grain, body);
-}
-
-void* RunServices::scratch(size_t bytes) {
-  const std::lock_guard lock(mutex_);
-  for (Scratch& scratch : scratch_) {
-    if (scratch.used || scratch.block.capacity < bytes) continue;
-    scratch.used = true;
-    return scratch.block.data();
-  }
-  constexpr size_t kAlignment = cpu::BlockPool::kAlignment;
-  const size_t capacity = (bytes + kAlignment) / kAlignment * kAlignment;
-  cpu::BlockPool::Block block;
-  block.memory.reset(std::aligned_alloc(kAlignment, capacity));
-  if (block.data() == nullptr) throw std::bad_alloc();
-  block.capacity = capacity;
-  scratch_.push_back({std::move(block), true});
-  return scratch_.back().block.data();
-}
-
-void RunServices::reset() {
-  for (Scratch& scratch : scratch_) scratch.used = false;
 }
 
 }  // namespace halyard::cpudriver

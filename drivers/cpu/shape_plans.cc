@@ -38,7 +38,9 @@ std::string textOf(const std::vector<Shape>& dims) {
 }  // namespace
 
 bool ShapePlans::mayHelp(const cpu::ExecutionPlan& open) {
-  return !open.model->main.inputIndexes.empty() && CompiledModel::isOfItsKind(open.model->main);
+  const Model& model = *open.model;
+  return !model.main.inputIndexes.empty() && model.referenced.empty() &&
+         cpu::mayHaveSteps(model.main);
 }
 
 ShapePlans::ShapePlans(std::shared_ptr<const cpu::ExecutionPlan> open,

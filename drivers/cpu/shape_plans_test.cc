@@ -286,7 +286,7 @@ TEST(ShapePlansArguments, SizesThatLeaveNothingAreForTheExecutor) {
   const cpu::Argument three = {values.data(), 48, {3, 4}, false};
   const auto compiled = plans.get(std::span(&three, 1));
   ASSERT_NE(compiled, nullptr);
-  EXPECT_EQ(compiled->output(0).dims, (Shape{1, 4}));
+  EXPECT_EQ(compiled->outputShapes()[0].dimensions, (Shape{1, 4}));
   // For both there is an entry, but one model only.
   EXPECT_EQ(plans.get(std::span(&two, 1)), nullptr);
   EXPECT_EQ(plans.size(), 1u);
@@ -311,7 +311,7 @@ TEST(ShapePlansArguments, OperationsThatContradictTheSizesAreForTheExecutor) {
   const cpu::Argument spread[] = {of(1), of(3)};
   const auto compiled = plans.get(spread);
   ASSERT_NE(compiled, nullptr);
-  EXPECT_EQ(compiled->output(0).dims, (Shape{3, 4}));
+  EXPECT_EQ(compiled->outputShapes()[0].dimensions, (Shape{3, 4}));
 }
 
 }  // namespace

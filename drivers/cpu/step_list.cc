@@ -2,6 +2,7 @@
 #include "step_list.h"
 
 #include <algorithm>
+#include <memory>
 #include <optional>
 #include <span>
 
@@ -184,6 +185,12 @@ class StepMaker {
 
 std::vector<Step> makeSteps(const cpu::SubgraphPlan& plan, Packing* packing) {
   return StepMaker(plan, packing).make();
+}
+
+void addBodySteps(cpu::ExecutionPlan* plan, Packing* packing) {
+  for (cpu::SubgraphPlan& body : plan->referenced) {
+    if (cpu::canHaveSteps(body)) body.steps = cpu::planSteps(body, makeSteps(body, packing));
+  }
 }
 
 }  // namespace halyard::cpudriver

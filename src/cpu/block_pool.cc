@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <new>
 #include <utility>
 
 namespace halyard::cpu {
@@ -12,6 +13,14 @@ namespace {
 bool fits(size_t capacity, size_t bytes) { return capacity >= bytes && capacity / 2 <= bytes; }
 
 }  // namespace
+
+BlockPool::Block BlockPool::allocate(size_t bytes) {
+  Block block;
+  block.capacity = (bytes + kAlignment) / kAlignment * kAlignment;
+  block.memory.reset(std::aligned_alloc(kAlignment, block.capacity));
+  if (block.memory == nullptr) throw std::bad_alloc();
+  return block;
+}
 
 BlockPool::Block BlockPool::acquire(size_t bytes) {
   if (bytes > PTRDIFF_MAX - kAlignment) return {};  // no object can be larger

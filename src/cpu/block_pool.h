@@ -24,6 +24,8 @@ class BlockPool {
     void* data() const { return memory.get(); }
   };
 
+  // Returns memory that belongs to no pool. Throws std::bad_alloc.
+  static Block allocate(size_t bytes);
   // Returns at least `bytes` bytes, also for 0. Returns an empty block (null data) when there is no
   // memory.
   Block acquire(size_t bytes);

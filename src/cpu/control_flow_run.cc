@@ -1,6 +1,7 @@
 // Runs branches and loops: passes values to another subgraph's run and takes its results.
 #include "cpu/control_flow_run.h"
 
+#include "cpu/subgraph_run.h"
 #include "cpu/while_loop.h"
 
 namespace halyard::cpu {

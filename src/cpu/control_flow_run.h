@@ -6,7 +6,7 @@
 #include <span>
 #include <vector>
 
-#include "cpu/subgraph_run.h"
+#include "cpu/run_services.h"
 
 namespace halyard::cpu {
 

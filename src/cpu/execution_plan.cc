@@ -165,7 +165,7 @@ Status planSubgraph(const Subgraph& subgraph, const PlanOptions& options, Execut
   ShapePropagation shapes(plan);
   shapes.run();
   if (options.folds) HALYARD_RETURN_IF_ERROR(fold(options, whole, plan));
-  if (options.placesTemporaries) placeTemporaries(shapes, plan);
+  if (options.placesTemporaries || plan != &whole->main) placeTemporaries(shapes, plan);
   return okStatus();
 }
 

@@ -19,6 +19,8 @@
 
 namespace halyard::cpu {
 
+struct StepPlan;
+
 // One subgraph of the model. All vectors but the first three are by operand.
 struct SubgraphPlan {
   const Subgraph* subgraph = nullptr;
@@ -38,11 +40,15 @@ struct SubgraphPlan {
   std::vector<std::optional<size_t>> arenaOffset;
   size_t arenaBytes = 0;
   bool fixed = false;  // `tensors` has the dimensions of all operands for any arguments
+  // Made by a driver with kernels of its own, for a subgraph that can have them (cpu/step_plan.h).
+  // Null: the operations run one by one, with the reference kernels.
+  std::shared_ptr<const StepPlan> steps;
 };
 
 struct ExecutionPlan {
-  // As Executor::create. Without `placesTemporaries`, no values get places, and arenaOffset and
-  // arenaBytes show that. With a patch nothing is folded, because the patch runs the kernels.
+  // As Executor::create. Without `placesTemporaries`, no values of the main subgraph get places,
+  // and arenaOffset and arenaBytes show that. With a patch nothing is folded, because the patch
+  // runs the kernels.
   static Result<ExecutionPlan> make(std::shared_ptr<const Model> model,
                                     ConstantReading reading = ConstantReading::ALL,
                                     bool placesTemporaries = true,
@@ -58,6 +64,12 @@ struct ExecutionPlan {
   // The limit for a chain of subgraphs that refer to each other. The depth of the recursion at run
   // time equals its length.
   static constexpr size_t kMaxNesting = 128;
+
+  // Returns the number of one of the plan's subgraphs for trace::Details::subgraph.
+  uint32_t numberOf(const SubgraphPlan& subgraph) const {
+    if (&subgraph == &main) return 0;
+    return static_cast<uint32_t>(&subgraph - referenced.data()) + 1;
+  }
 
   std::shared_ptr<const Model> model;
   std::shared_ptr<const ExecutionPlan> base;  // for forInputs: has the members after `main`

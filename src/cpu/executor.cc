@@ -2,15 +2,32 @@
 #include "cpu/executor.h"
 
 #include <algorithm>
+#include <functional>
 #include <mutex>
 
 #include "base/work_limit.h"
 #include "cpu/execution_plan.h"
+#include "cpu/kernel_scratch.h"
 #include "cpu/model_run.h"
 #include "halyard/driver/trace.h"
 
 namespace halyard::cpu {
 namespace {
+
+// Divides loops among the threads of a pool, which may be null.
+class PoolKernels final : public KernelScratch {
+ public:
+  explicit PoolKernels(ThreadPool* threads) : threads_(threads) {}
+
+  void parallelFor(size_t count, size_t grain,
+                   const std::function<void(size_t begin, size_t end)>& body) override {
+    if (threads_ != nullptr) return threads_->parallelFor(count, grain, body);
+    forEachChunk(0, count, grain, body);
+  }
+
+ private:
+  ThreadPool* const threads_;
+};
 
 class PlanExecutor : public Executor {
  public:
@@ -20,7 +37,8 @@ class PlanExecutor : public Executor {
   hal::ExecutionResult execute(std::span<const Argument> inputs, std::span<const Argument> outputs,
                                const hal::ExecuteOptions& options) override {
     try {
-      ModelRun run(*plan_, threads_, inputs, outputs);
+      PoolKernels kernels(threads_);
+      ModelRun run(*plan_, kernels, inputs, outputs);
       return execute(run, options, /*allShapes=*/true);
     } catch (const std::bad_alloc&) {
       return outOfMemory();
@@ -42,13 +60,16 @@ class PlanExecutor : public Executor {
    public:
     RunSeries(PlanExecutor& executor, std::span<const Argument> inputs,
               std::span<const Argument> outputs)
-        : executor_(executor), run_(*executor.plan_, executor.threads_, inputs, outputs) {}
+        : executor_(executor),
+          kernels_(executor.threads_),
+          run_(*executor.plan_, kernels_, inputs, outputs) {}
     hal::ExecutionResult execute(const hal::ExecuteOptions& options) override {
       return executor_.execute(run_, options, /*allShapes=*/false);
     }
 
    private:
     PlanExecutor& executor_;
+    PoolKernels kernels_;
     ModelRun run_;
   };
 

@@ -7,13 +7,16 @@
 #include "ops/operand_checks.h"
 
 namespace halyard::cpu {
-ModelRun::ModelRun(const ExecutionPlan& plan, ThreadPool* threads, std::span<const Argument> inputs,
-                   std::span<const Argument> outputs)
+
+ModelRun::ModelRun(const ExecutionPlan& plan, KernelScratch& kernels,
+                   std::span<const Argument> inputs, std::span<const Argument> outputs,
+                   StepRun* steps)
     : plan_(plan),
       subgraph_(plan.model->main),
-      services_{plan, threads, blocks_},
+      services_{plan, kernels, blocks_},
       main_(plan.main, services_),
       bound_(bindInputs(inputs)) {
+  main_.useSteps(steps);
   if (bound_.ok()) bound_ = bindOutputs(outputs);
 }
 
@@ -133,6 +136,7 @@ void ModelRun::releaseMemory() {
   for (BlockPool::Block& copy : inputCopies_) blocks_.release(std::move(copy));
   inputCopies_.clear();
   main_.releaseMemory();
+  services_.kernels.release();
 }
 
 }  // namespace halyard::cpu

@@ -1,13 +1,12 @@
 // ModelRun: executions of a plan with the same arguments. It holds the caller's buffers and a run
 // of the main subgraph.
 // Thread safety: none; a run belongs to one thread at a time. Its loops may use the pool's threads.
-// Ownership: borrows plan, thread pool and the caller's buffers; owns the temporaries.
+// Ownership: borrows plan, kernels' services and the caller's buffers; owns the temporaries.
 #pragma once
 
 #include <span>
 #include <vector>
 
-#include "base/thread_pool.h"
 #include "cpu/block_pool.h"
 #include "cpu/execution_plan.h"
 #include "cpu/executor.h"
@@ -18,9 +17,9 @@ namespace halyard::cpu {
 
 class ModelRun {
  public:
-  // `threads` may be null. run() reports errors of the arguments.
-  ModelRun(const ExecutionPlan& plan, ThreadPool* threads, std::span<const Argument> inputs,
-           std::span<const Argument> outputs);
+  // run() reports errors of the arguments. `steps`, if any, is a run of the main subgraph's steps.
+  ModelRun(const ExecutionPlan& plan, KernelScratch& kernels, std::span<const Argument> inputs,
+           std::span<const Argument> outputs, StepRun* steps = nullptr);
 
   // The main subgraph's block, from an earlier run and for a later one; see SubgraphRun.
   void giveArena(BlockPool::Block arena) { main_.giveArena(blocks_.adopt(std::move(arena))); }

@@ -6,11 +6,13 @@
 #include <atomic>
 #include <cstdlib>
 #include <cstring>
+#include <functional>
 #include <new>
 
 #include "base/sanitized.h"
 #include "cpu/cpu_device.h"
 #include "cpu/model_for_test.h"
+#include "cpu/step_run.h"
 #include "hal/ring/packets.h"
 #include "hal/ring/ring_client.h"
 #include "hal/ring/served_ring.h"
@@ -126,6 +128,66 @@ TEST_F(RepeatedExecution, AllocatesNothing) {
   EXPECT_GT(execute(record_, 1, 2), 0u) << "recording makes what the next executions use";
   execute(run_, 2, 3);
   for (int i = 0; i < 20; ++i) EXPECT_EQ(execute(run_, static_cast<float>(i), 0.5f), 0u) << i;
+}
+
+// Adds two tensors of two elements, over scratch memory.
+class Sum final : public Kernel {
+ public:
+  Status run(const KernelOperands& operands, ops::KernelServices& services) const override {
+    auto* const scratch = static_cast<float*>(services.scratch(2 * sizeof(float)));
+    for (size_t i = 0; i < 2; ++i) {
+      scratch[i] = operands.input<float>(0)[i] + operands.input<float>(1)[i];
+    }
+    std::memcpy(operands.output<float>(0), scratch, 2 * sizeof(float));
+    return okStatus();
+  }
+};
+
+class CallersThread final : public KernelScratch {
+ public:
+  void parallelFor(size_t count, size_t /*grain*/,
+                   const std::function<void(size_t begin, size_t end)>& body) override {
+    body(0, count);
+  }
+};
+
+// Each result is an output that the next step reads.
+TEST(RepeatedSteps, AllocateNothing) {
+  if (hal::kSanitized) GTEST_SKIP() << "allocations are the sanitizer's here";
+  TestModel test;
+  const uint32_t x = test.input({2});
+  const uint32_t first = test.output({2});
+  test.add(x, x, first).add(first, x, test.output({2}));
+  Result<ExecutionPlan> plan = ExecutionPlan::make(test.share());
+  ASSERT_TRUE(plan.ok()) << plan.status().toString();
+  std::vector<Step> steps;
+  for (size_t i = 0; i < 2; ++i) {
+    const Operation& operation = plan->main.subgraph->operations[i];
+    steps.push_back(
+        {i, operation.inputs, operation.outputs, operation.inputs, std::make_unique<Sum>()});
+  }
+  plan->main.steps = planSteps(plan->main, std::move(steps));
+  const auto arena = BlockPool::allocate(plan->main.steps->places.bytes);
+  StepRun run(plan->main, static_cast<std::byte*>(arena.data()));
+  CallersThread kernels;
+  BlockPool blocks;
+  const hal::ExecuteOptions options;
+  float in[] = {1, 2};
+  float twice[2];
+  float thrice[2];
+  for (int use = 0; use < 3; ++use) {
+    const size_t before = allocations;
+    run.bindInput(0, in, /*shared=*/true);
+    run.bindOutput(0, twice);
+    run.bindOutput(1, thrice);
+    ASSERT_TRUE(run.run({*plan, kernels, blocks, &options}).ok());
+    if (use > 0) {
+      EXPECT_EQ(allocations, before);
+    }
+    EXPECT_EQ(twice[1], in[1] * 2);
+    EXPECT_EQ(thrice[1], in[1] * 3);
+    in[1] += 5;
+  }
 }
 
 }  // namespace

@@ -66,6 +66,7 @@ void ShapePropagation::run() {
 
 bool ShapePropagation::isKnown(size_t operand) const {
   const ops::Tensor& tensor = plan_.tensors[operand];
+  if (operands_[operand].lifetime == Lifetime::SUBGRAPH) return true;
   if (tensor.omitted || isExtension(tensor.type)) return tensor.omitted;
   return isScalarType(tensor.type) ||
          (!tensor.dims.empty() && knownByteSize(tensor.type, tensor.dims).has_value());
@@ -115,19 +116,10 @@ Status ShapePropagation::infer(size_t index) {
     tensor.dims = std::move(merged.dims);
     settled_[operation.outputs[i]] = true;
   }
-  plan_.settled[index] = isSettled(operation);
+  plan_.settled[index] =
+      !context.hasMissedValue() &&
+      std::ranges::all_of(operation.outputs, [&](uint32_t operand) { return settled_[operand]; });
   return okStatus();
-}
-
-// Returns whether, after inference, all shapes and all values that inference may read are known.
-bool ShapePropagation::isSettled(const Operation& operation) const {
-  const auto isData = [&](uint32_t operand) {
-    const ops::Tensor& tensor = plan_.tensors[operand];
-    return tensor.omitted || tensor.data != nullptr || !mayBeIndices(tensor.type);
-  };
-  return std::ranges::all_of(operation.inputs, isData) &&
-         std::ranges::all_of(operation.outputs,
-                             [&](uint32_t operand) { return settled_[operand]; });
 }
 
 ops::Tensor declaredTensor(const Operand& operand) {

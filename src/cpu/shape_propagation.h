@@ -41,7 +41,6 @@ class ShapePropagation {
   bool isKnown(size_t operand) const;
   bool mayInfer(size_t index) const;
   Status infer(size_t index);
-  bool isSettled(const Operation& operation) const;
 
   SubgraphPlan& plan_;
   const std::vector<Operand>& operands_;

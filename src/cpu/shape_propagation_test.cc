@@ -77,5 +77,33 @@ TEST(SureFailures, OperationsOfVendorsEndWhatIsKnown) {
   EXPECT_EQ(failuresOf(test).size(), 1U);
 }
 
+// By operation, whether inference at execution gives the same result.
+std::vector<bool> settledOf(const TestModel& test) {
+  const auto plan = ExecutionPlan::make(test.share());
+  EXPECT_TRUE(plan.ok()) << plan.status().toString();
+  return plan->main.settled;
+}
+
+TEST(Settled, OperationsOnIntegersThatInferenceDoesNotRead) {
+  constexpr OperandType kInts = OperandType::TENSOR_INT32;
+  TestModel test;
+  const uint32_t table = test.constant<float>(OperandType::TENSOR_FLOAT32, {2, 1}, {1, 2});
+  const uint32_t rows = test.temporary({3}, kInts);
+  test.add(test.input({3}, kInts), test.input({3}, kInts), rows);
+  test.operation(OperationType::GATHER, {table, test.int32(0), rows}, {test.output({3, 1})});
+  EXPECT_THAT(settledOf(test), ::testing::ElementsAre(true, true));
+}
+
+TEST(Settled, NoOperationWithAValueThatInferenceReads) {
+  TestModel test;
+  const uint32_t x = test.input({2, 3});
+  const uint32_t target = test.input({2}, OperandType::TENSOR_INT32);
+  const uint32_t code = test.input({}, OperandType::INT32);
+  test.operation(OperationType::RESHAPE, {x, target}, {test.output({3, 2})});
+  // Inference checks the code, and no shape depends on it.
+  test.operation(OperationType::ADD, {x, x, code}, {test.output({2, 3})});
+  EXPECT_THAT(settledOf(test), ::testing::ElementsAre(false, false));
+}
+
 }  // namespace
 }  // namespace halyard::cpu

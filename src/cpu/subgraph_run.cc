@@ -1,9 +1,8 @@
-// Runs operations in sequence: infers shapes, places the outputs, computes, and frees consumed
-// values.
+// Runs steps, or operations in sequence: infers shapes, places the outputs, computes, and frees
+// consumed values.
 #include "cpu/subgraph_run.h"
 
 #include <algorithm>
-#include <cstring>
 #include <mutex>
 #include <new>
 #include <utility>
@@ -11,7 +10,9 @@
 #include "base/verbose_log.h"
 #include "base/work_limit.h"
 #include "cpu/control_flow_run.h"
+#include "cpu/step_plan.h"
 #include "halyard/driver/trace.h"
+#include "model/shape_agreement.h"
 
 namespace halyard::cpu {
 namespace {
@@ -19,7 +20,7 @@ namespace {
 // Scratch memory comes from the execution's blocks and returns there after the kernel.
 class KernelRun : public ops::KernelServices {
  public:
-  KernelRun(ThreadPool* threads, BlockPool* blocks) : threads_(threads), blocks_(blocks) {}
+  KernelRun(ops::KernelServices& loops, BlockPool* blocks) : loops_(loops), blocks_(blocks) {}
   ~KernelRun() override {
     for (BlockPool::Block& block : scratch_) blocks_->release(std::move(block));
   }
@@ -28,11 +29,7 @@ class KernelRun : public ops::KernelServices {
 
   void parallelFor(size_t count, size_t grain,
                    const std::function<void(size_t begin, size_t end)>& body) override {
-    if (threads_ != nullptr) {
-      threads_->parallelFor(count, grain, body);
-    } else {
-      forEachChunk(0, count, grain, body);
-    }
+    loops_.parallelFor(count, grain, body);
   }
 
   void* scratch(size_t bytes) override {
@@ -45,7 +42,7 @@ class KernelRun : public ops::KernelServices {
   }
 
  private:
-  ThreadPool* threads_;
+  ops::KernelServices& loops_;
   BlockPool* blocks_;
   std::mutex mutex_;
   std::vector<BlockPool::Block> scratch_;
@@ -56,23 +53,6 @@ Status noMemory(size_t bytes) {
 }
 
 }  // namespace
-
-Status checkMayGoOn(const hal::ExecuteOptions& options, ResultCode missed) {
-  if (options.cancel.stop_requested()) return opFailed("the execution has been cancelled");
-  if (!options.deadline) return okStatus();
-  const auto late = hal::Clock::now() - *options.deadline;
-  if (late < hal::Clock::duration::zero()) return okStatus();
-  return makeStatus(missed, "the deadline has passed by {} us",
-                    std::chrono::duration_cast<std::chrono::microseconds>(late).count());
-}
-
-void copyInChunks(void* to, const void* from, size_t bytes) {
-  constexpr size_t kLeastBytes = 65536;
-  forEachChunk(0, bytes, kLeastBytes, [&](size_t begin, size_t end) {
-    std::memcpy(static_cast<std::byte*>(to) + begin, static_cast<const std::byte*>(from) + begin,
-                end - begin);
-  });
-}
 
 SubgraphRun::SubgraphRun(const SubgraphPlan& plan, const RunServices& services)
     : plan_(plan),
@@ -87,6 +67,9 @@ SubgraphRun::~SubgraphRun() { releaseMemory(); }
 void SubgraphRun::releaseMemory() {
   for (BlockPool::Block& block : owned_) services_.blocks.release(std::exchange(block, {}));
   services_.blocks.release(std::exchange(arena_, {}));
+  if (ownStepRun_) stepRun_ = nullptr;
+  ownStepRun_.reset();
+  services_.blocks.release(std::exchange(stepArena_, {}));
 }
 
 void SubgraphRun::reset() {
@@ -117,13 +100,18 @@ Status SubgraphRun::bindInput(size_t i, const ops::Tensor& value) {
 
 void SubgraphRun::declareOutput(size_t i, const Shape& dims) {
   ops::Tensor& tensor = tensors_[plan_.subgraph->outputIndexes[i]];
-  if (dims.empty() || dims == tensor.dims) return;
+  if (isShapeOf(dims, tensor.dims)) return;
   tensor.dims = dims;
   asPlanned_ = false;
 }
 
 Status SubgraphRun::run() {
+  if (plan_.steps != nullptr) {
+    if (asPlanned_) return runSteps();
+    if (plan_.steps->isOnlyWay) return refuse();
+  }
   const std::vector<Operation>& operations = plan_.subgraph->operations;
+  const uint32_t number = services_.plan.numberOf(plan_);
   if (plan_.arenaBytes > 0 && arena_.data() == nullptr) {
     arena_ = services_.blocks.acquire(plan_.arenaBytes);
     if (arena_.data() == nullptr) return noMemory(plan_.arenaBytes);
@@ -135,7 +123,7 @@ Status SubgraphRun::run() {
     const std::string name =
         trace::isActive() ? operationTypeName(operations[i].type) : std::string();
     const trace::Scope mark(trace::Layer::CPU, trace::Phase::COMPUTATION, name,
-                            {.operation = static_cast<int32_t>(i), .subgraph = number()});
+                            {.operation = static_cast<int32_t>(i), .subgraph = number});
     if (vlogIsOn(VlogTag::CPU_EXECUTOR)) {
       vlog(VlogTag::CPU_EXECUTOR, "computing {}", operationText(i, operations[i].type));
     }
@@ -144,9 +132,42 @@ Status SubgraphRun::run() {
   return okStatus();
 }
 
-uint32_t SubgraphRun::number() const {
-  const ExecutionPlan& whole = services_.plan;
-  return &plan_ == &whole.main ? 0 : static_cast<uint32_t>(&plan_ - whole.referenced.data()) + 1;
+Status SubgraphRun::runSteps() {
+  const OperandIndexes& outputs = plan_.subgraph->outputIndexes;
+  for (uint32_t operand : outputs) checkTarget(operand);
+  if (insufficient_) return okStatus();
+  if (stepRun_ == nullptr) {
+    const size_t bytes = plan_.steps->places.bytes;
+    if (bytes > 0) {
+      stepArena_ = services_.blocks.acquire(bytes);
+      if (stepArena_.data() == nullptr) return noMemory(bytes);
+    }
+    stepRun_ = &ownStepRun_.emplace(plan_, static_cast<std::byte*>(stepArena_.data()));
+  }
+  for (size_t i = 0; i < plan_.subgraph->inputIndexes.size(); ++i) {
+    stepRun_->bindInput(i, tensors_[plan_.subgraph->inputIndexes[i]].data, /*shared=*/false);
+  }
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    HALYARD_RETURN_IF_ERROR(placeOutput(outputs[i]), "output {}", i);
+    stepRun_->bindOutput(i, tensors_[outputs[i]].data);
+  }
+  HALYARD_RETURN_IF_ERROR(stepRun_->run(services_));
+  for (uint32_t operand : outputs) deliverOutput(operand);
+  return okStatus();
+}
+
+Status SubgraphRun::refuse() const {
+  const Subgraph& subgraph = *plan_.subgraph;
+  for (size_t i = 0; i < subgraph.inputIndexes.size(); ++i) {
+    if (!tensors_[subgraph.inputIndexes[i]].omitted) continue;
+    return opFailed("input {} is omitted, and the model cannot do without it", i);
+  }
+  for (size_t i = 0; i < subgraph.outputIndexes.size(); ++i) {
+    ops::Tensor declared = output(i);
+    HALYARD_RETURN_IF_ERROR(mergeDims(plan_.tensors[subgraph.outputIndexes[i]].dims, &declared),
+                            "output {}", i);
+  }
+  return badData("the arguments are not what the model says");
 }
 
 RunValue SubgraphRun::takeOutput(size_t i) {
@@ -210,7 +231,7 @@ Status SubgraphRun::runKernel(size_t index) {
   const ops::OperationDefinition& definition = *plan_.definitions[index];
   const std::span<ops::Tensor> inputs = gather(operation.inputs, &kernelInputs_);
   const std::span<ops::Tensor> outputs = gather(operation.outputs, &kernelOutputs_);
-  KernelRun services(services_.threads, &services_.blocks);
+  KernelRun services(services_.kernels, &services_.blocks);
   ops::OperationContext context(inputs, outputs, &services);
   if (plan_.settled[index] && asPlanned_) {
     for (uint32_t operand : operation.outputs) checkTarget(operand);

@@ -1,4 +1,4 @@
-// SubgraphRun: one run of one subgraph, operation by operation.
+// SubgraphRun: one run of one subgraph, by its steps or operation by operation.
 // Thread safety: none; a run belongs to one thread. Its loops may use the pool's threads.
 // Ownership: borrows plan, services and bound memory; owns the temporaries and results.
 #pragma once
@@ -9,33 +9,12 @@
 #include <utility>
 #include <vector>
 
-#include "base/thread_pool.h"
 #include "cpu/block_pool.h"
 #include "cpu/execution_plan.h"
-#include "halyard/driver/hal_types.h"
+#include "cpu/run_services.h"
+#include "cpu/step_run.h"
 
 namespace halyard::cpu {
-
-// The state that all subgraphs' runs of one execution share.
-struct RunServices {
-  const ExecutionPlan& plan;
-  ThreadPool* threads;  // may be null
-  BlockPool& blocks;
-  const hal::ExecuteOptions* options = nullptr;  // set during the execution
-};
-
-// Returns MISSED_DEADLINE (the code `missed`) when the deadline has passed, OP_FAILED when the
-// execution has been cancelled.
-Status checkMayGoOn(const hal::ExecuteOptions& options, ResultCode missed);
-
-// A memcpy that regularly checks the thread's WorkLimit.
-void copyInChunks(void* to, const void* from, size_t bytes);
-
-// A value, and its memory if this object owns it.
-struct RunValue {
-  ops::Tensor tensor;
-  BlockPool::Block block;
-};
 
 // The caller's place for an output of the subgraph.
 struct OutputTarget {
@@ -59,7 +38,11 @@ class SubgraphRun {
   // Called between two runs. Returns the last results and the arena to the services' blocks.
   void releaseMemory();
 
-  // The block for the subgraph's temporaries. It can serve a later run of the same plan.
+  // Lends the run of the subgraph's steps, with its memory, in place of one of its own.
+  void useSteps(StepRun* steps) { stepRun_ = steps; }
+
+  // The block for the temporaries of a subgraph without steps. It can serve a later run of the same
+  // plan.
   void giveArena(BlockPool::Block arena) { arena_ = std::move(arena); }
   BlockPool::Block takeArena() { return std::exchange(arena_, {}); }
 
@@ -72,8 +55,8 @@ class SubgraphRun {
   // allocates the output's memory.
   void bindOutput(size_t i, const OutputTarget& target) { targets_[i] = target; }
 
-  // Runs all operations. If an output is too small for its target, the run goes on as far as shapes
-  // may depend on it.
+  // Runs the steps if the inputs and outputs are as planned, and otherwise all operations. If an
+  // output is too small for its target, the run goes on as far as shapes may depend on it.
   Status run();
 
   // The shape of output i after run, and whether its target is large enough.
@@ -84,7 +67,9 @@ class SubgraphRun {
   RunValue takeOutput(size_t i);
 
  private:
-  uint32_t number() const;  // the number for trace::Details::subgraph
+  Status runSteps();
+  // Returns the error for a subgraph with no other way than its steps.
+  Status refuse() const;
   Status runOperation(size_t index);
   Status runControlFlow(size_t index);
   Status runKernel(size_t index);
@@ -110,6 +95,9 @@ class SubgraphRun {
   const SubgraphPlan& plan_;
   const RunServices& services_;
   BlockPool::Block arena_;
+  StepRun* stepRun_ = nullptr;
+  std::optional<StepRun> ownStepRun_;
+  BlockPool::Block stepArena_;
   // By operand.
   std::vector<ops::Tensor> tensors_;
   std::vector<BlockPool::Block> owned_;

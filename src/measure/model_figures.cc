@@ -15,7 +15,7 @@
 #include "client/session.h"
 #include "client/status.h"
 #include "measure/accuracy.h"
-#include "measure/model_runs.h"
+#include "measure/device_choice.h"
 #include "measure/model_source.h"
 #include "report/statistics.h"
 

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "measure/model_runs.h"
+#include "measure/device_choice.h"
 #include "measure/model_source.h"
 #include "test_definitions.h"
 

@@ -149,6 +149,7 @@ std::string_view formText(const ModelPort& port) {
     case import::ElementForm::COMPLEX64:
       return " (COMPLEX64 in the file)";
     case import::ElementForm::SAME:
+    case import::ElementForm::WHOLE:
       break;
   }
   return "";

@@ -63,23 +63,27 @@ void convertAll(OperationContext& context, const From* from, To* to, size_t coun
 
 }  // namespace
 
-Status OperationContext::read(size_t i, int32_t* value) const {
+Status OperationContext::checkValue(size_t i, std::initializer_list<OperandType> types) const {
   if (i >= inputs_.size()) return opFailed("input {} is missing", i);
-  HALYARD_RETURN_IF_ERROR(checkScalar(inputs_[i], i, {OperandType::INT32}));
+  Status status = checkScalar(inputs_[i], i, types);
+  if (status.code() == ResultCode::INCOMPLETE) hasMissedValue_ = true;
+  return status;
+}
+
+Status OperationContext::read(size_t i, int32_t* value) const {
+  HALYARD_RETURN_IF_ERROR(checkValue(i, {OperandType::INT32}));
   std::memcpy(value, inputs_[i].data, sizeof(*value));
   return okStatus();
 }
 
 Status OperationContext::read(size_t i, bool* value) const {
-  if (i >= inputs_.size()) return opFailed("input {} is missing", i);
-  HALYARD_RETURN_IF_ERROR(checkScalar(inputs_[i], i, {OperandType::BOOL}));
+  HALYARD_RETURN_IF_ERROR(checkValue(i, {OperandType::BOOL}));
   *value = *inputs_[i].as<uint8_t>() != 0;
   return okStatus();
 }
 
 Status OperationContext::read(size_t i, float* value) const {
-  if (i >= inputs_.size()) return opFailed("input {} is missing", i);
-  HALYARD_RETURN_IF_ERROR(checkScalar(inputs_[i], i, {OperandType::FLOAT32, OperandType::FLOAT16}));
+  HALYARD_RETURN_IF_ERROR(checkValue(i, {OperandType::FLOAT32, OperandType::FLOAT16}));
   if (inputs_[i].type == OperandType::FLOAT16) {
     Float16 half;
     std::memcpy(&half, inputs_[i].data, sizeof(half));
@@ -91,8 +95,7 @@ Status OperationContext::read(size_t i, float* value) const {
 }
 
 Status OperationContext::readInts(size_t i, std::span<const int32_t>* values) const {
-  if (i >= inputs_.size()) return opFailed("input {} is missing", i);
-  HALYARD_RETURN_IF_ERROR(checkScalar(inputs_[i], i, {OperandType::TENSOR_INT32}));
+  HALYARD_RETURN_IF_ERROR(checkValue(i, {OperandType::TENSOR_INT32}));
   *values = {inputs_[i].as<int32_t>(), inputs_[i].elementCount()};
   return okStatus();
 }

@@ -8,6 +8,7 @@
 #include <any>
 #include <cstddef>
 #include <functional>
+#include <initializer_list>
 #include <optional>
 #include <span>
 
@@ -86,6 +87,10 @@ class OperationContext {
   // Reads all elements of a TENSOR_INT32 input. Returns INCOMPLETE when they are not known yet.
   Status readInts(size_t i, std::span<const int32_t>* values) const;
 
+  // Returns whether one of the functions above was asked for a value that is not known yet. With
+  // the value, inference may have another result.
+  bool hasMissedValue() const { return hasMissedValue_; }
+
   // Intermediate results of inference for the kernel, so that it need not compute them again. Empty
   // for a kernel whose shapes were inferred in another context.
   std::any& findings() { return findings_; }
@@ -98,9 +103,13 @@ class OperationContext {
   }
 
  private:
+  // Returns INCOMPLETE for a value that is not known yet.
+  Status checkValue(size_t i, std::initializer_list<OperandType> types) const;
+
   std::span<const Tensor> inputs_;
   std::span<Tensor> outputs_;
   KernelServices* services_;
+  mutable bool hasMissedValue_ = false;
   std::any findings_;
 };
 

@@ -15,7 +15,6 @@
 #include "import/tflite/importer.h"
 #include "measure/device_choice.h"
 #include "measure/labels.h"
-#include "measure/model_runs.h"
 #include "measure/port_arrays.h"
 #include "measure/run_inputs.h"
 #include "measure/tensor_values.h"

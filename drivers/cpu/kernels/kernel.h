@@ -1,7 +1,6 @@
-// Kernel: one operation of one model, or several at once, prepared as far as possible: shapes
-// settled, weights rearranged, a version for this processor chosen.
-// Thread safety: immutable once made; runs may then overlap in several threads.
-// Ownership: a kernel owns its rearranged constants and borrows nothing of its site.
+// KernelSite: an operation of a model as the makers of this driver's kernels see it.
+// Thread safety: a site belongs to one thread.
+// Ownership: a site borrows its members; a kernel borrows nothing of its site.
 #pragma once
 
 #include <array>
@@ -10,7 +9,7 @@
 #include <optional>
 #include <span>
 
-#include "halyard/driver/status.h"
+#include "cpu/kernel.h"
 #include "kernels/packing.h"
 #include "kernels/shared_parts.h"
 #include "ops/activation.h"
@@ -19,6 +18,9 @@
 #include "ops/simd.h"
 
 namespace halyard::cpudriver {
+
+using cpu::Kernel;
+using cpu::KernelOperands;
 
 // The real number of an 8 bit tensor's value: scale * (value - zeroPoint).
 struct Quantization {
@@ -114,39 +116,6 @@ struct KernelSite {
   void release(size_t i) const {
     if (packing != nullptr) packing->release(inputs[i].data);
   }
-};
-
-// Where a run's operands lie: `data` is by operand of the model, the lists have the operation's.
-struct KernelOperands {
-  void* const* data;
-  std::span<const uint32_t> inputs;
-  std::span<const uint32_t> outputs;
-
-  template <typename T>
-  const T* input(size_t i) const {
-    return static_cast<const T*>(data[inputs[i]]);
-  }
-  // With Fused::addsInput, the addend.
-  template <typename T>
-  const T* lastInput() const {
-    return input<T>(inputs.size() - 1);
-  }
-  template <typename T>
-  T* output(size_t i) const {
-    return static_cast<T*>(data[outputs[i]]);
-  }
-};
-
-class Kernel {
- public:
-  virtual ~Kernel() = default;
-  // Computes the outputs. Operands may lie in memory that another process changes meanwhile. With
-  // any contents, a kernel reads and writes only its operands. It reads no part of an output that
-  // it has not written. Throws the exceptions of a body of parallelFor (base/thread_pool.h), and
-  // std::bad_alloc.
-  virtual Status run(const KernelOperands& operands, ops::KernelServices& services) const = 0;
-  // Whether a run reads inputs behind the first that were constants when the kernel was made.
-  virtual bool readsConstants() const { return true; }
 };
 
 // Makes the kernel for a site. Null where no kernel beats the reference kernel.

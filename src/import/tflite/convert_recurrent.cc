@@ -29,9 +29,11 @@ const tfl::UnidirectionalSequenceLSTMOptions& optionsOf(const Node& node) {
   return *node.options<tfl::UnidirectionalSequenceLSTMOptions>();
 }
 
-// Returns a constant that each run starts with: `zero` in every byte.
+// Returns the value with which an execution starts a variable. It is a constant of `zero` in every
+// byte. With keepsStates it is an input of the model.
 Result<uint32_t> initialState(Node& node, size_t i, Operand operand, uint8_t zero) {
   HALYARD_ASSIGN_OR_RETURN(const FileTensor tensor, node.inputInfo(i));
+  if (node.builder().keepsStates()) return node.builder().beginState(tensor, std::move(operand));
   const std::optional<uint32_t> size = knownByteSize(operand.type, operand.dimensions);
   if (!size) return badData("the state ({}) has no shape", tensor.text());
   HALYARD_ASSIGN_OR_RETURN(const uint32_t state,
@@ -39,6 +41,13 @@ Result<uint32_t> initialState(Node& node, size_t i, Operand operand, uint8_t zer
                                                             node.builder().nameOf(tensor)),
                            "{}", tensor.text());
   return state;
+}
+
+// Gives a variable the value that it has after an execution. Does nothing for another input.
+Status keepState(Node& node, size_t i, uint32_t after) {
+  HALYARD_ASSIGN_OR_RETURN(const FileTensor tensor, node.inputInfo(i));
+  if (tensor.isVariable) node.builder().endState(tensor.index, after);
+  return okStatus();
 }
 
 Result<uint32_t> floatState(Node& node, size_t i) {
@@ -86,7 +95,15 @@ Status convertFloatLstm(Node& node, uint32_t x) {
     inputs.push_back(weights);
   }
   HALYARD_ASSIGN_OR_RETURN(const uint32_t y, node.output(0));
-  return builder.addOperation(OperationType::UNIDIRECTIONAL_SEQUENCE_LSTM, std::move(inputs), {y});
+  OperandIndexes outputs = {y};
+  for (size_t i : {kHiddenState, kCellState}) {
+    if (!builder.keepsStates()) break;
+    HALYARD_ASSIGN_OR_RETURN(const uint32_t after, node.temporaryLike(inputs[i], "state"));
+    HALYARD_RETURN_IF_ERROR(keepState(node, i, after));
+    outputs.push_back(after);
+  }
+  return builder.addOperation(OperationType::UNIDIRECTIONAL_SEQUENCE_LSTM, std::move(inputs),
+                              std::move(outputs));
 }
 
 // The integer form, with INT8 activations and weights and an INT16 state. kTfliteExtension supports
@@ -331,7 +348,8 @@ Status convertIntegerLstm(Node& node, uint32_t x) {
   HALYARD_ASSIGN_OR_RETURN(IntegerLstm lstm, readIntegerLstm(node, x));
   HALYARD_ASSIGN_OR_RETURN(const uint32_t y, node.output(0));
   HALYARD_RETURN_IF_ERROR(node.shareQuantization(y, lstm.operands[kHiddenState]));
-  if (node.builder().prefersExtension()) {
+  // The operation of the whole sequence has no states as outputs.
+  if (node.builder().prefersExtension() && !node.builder().keepsStates()) {
     HALYARD_ASSIGN_OR_RETURN(const uint32_t timeMajor,
                              node.builder().boolScalar(optionsOf(node).time_major()));
     lstm.operands.push_back(timeMajor);
@@ -342,6 +360,10 @@ Status convertIntegerLstm(Node& node, uint32_t x) {
   const bool swap = !optionsOf(node).time_major() && lstm.batch > 1;
   HALYARD_ASSIGN_OR_RETURN(const OperandIndexes steps, splitSteps(node, lstm, swap));
   HALYARD_ASSIGN_OR_RETURN(const uint32_t joined, runSteps(node, lstm, steps));
+  for (size_t i : {kHiddenState, kCellState}) {
+    if (!node.builder().keepsStates()) break;
+    HALYARD_RETURN_IF_ERROR(keepState(node, i, lstm.operands[i]));
+  }
   const uint32_t size = lstm.hiddenState.dimensions[1];
   const Shape expected = optionsOf(node).time_major() ? Shape{lstm.steps, lstm.batch, size}
                                                       : Shape{lstm.batch, lstm.steps, size};

@@ -262,7 +262,10 @@ Result<uint32_t> GraphBuilder::write(int32_t index, std::optional<OperandType> t
   if (isModelOutput(index)) operand.lifetime = Lifetime::SUBGRAPH_OUTPUT;
   HALYARD_ASSIGN_OR_RETURN(const uint32_t added, addOperand(std::move(operand), tensor));
   if (type) {
-    setBinding(index, {TensorState::OPAQUE, ElementForm::SAME, added});
+    const bool isWhole =
+        *type == OperandType::TENSOR_INT32 && tensor.type == tfl::TensorType::FLOAT32;
+    setBinding(index,
+               {TensorState::OPAQUE, isWhole ? ElementForm::WHOLE : ElementForm::SAME, added});
   } else {
     HALYARD_RETURN_IF_ERROR(bind(tensor, added));
   }
@@ -432,9 +435,10 @@ Result<std::span<const uint8_t>> GraphBuilder::contents(const Constant& constant
 // Returns whether the constant is used at its place in the file.
 bool GraphBuilder::staysInFile(uint32_t operand) const {
   const Operand& constant = model_.main.operands[operand];
+  const FileRange& bytes = constants_[operand].bytes;
   return constant.lifetime == Lifetime::CONSTANT_REFERENCE && constants_[operand].own == nullptr &&
-         file_.bytes().pool() != nullptr &&
-         constants_[operand].bytes.offset % std::max(elementSize(constant.type), 1u) == 0;
+         file_.bytes().placeInPool(bytes.offset, bytes.length).has_value() &&
+         bytes.offset % std::max(elementSize(constant.type), 1u) == 0;
 }
 
 Status GraphBuilder::placeConstants() {
@@ -447,7 +451,7 @@ Status GraphBuilder::placeConstants() {
     if (bytes.empty()) continue;
     if (staysInFile(i)) {
       if (model_.pools.empty()) model_.pools.push_back(file_.bytes().pool());
-      operand.location = {0, static_cast<uint32_t>(bytes.offset),
+      operand.location = {0, *file_.bytes().placeInPool(bytes.offset, bytes.length),
                           static_cast<uint32_t>(bytes.size())};
       continue;
     }
@@ -504,44 +508,6 @@ Status GraphBuilder::copyToPool(const Placed& placed, size_t poolSize) {
   return okStatus();
 }
 
-std::vector<ModelPort> GraphBuilder::ports(std::span<const int32_t> tensors) const {
-  std::vector<ModelPort> result;
-  for (const int32_t tensor : tensors) {
-    const Operand& from = operand(binding(tensor).operand);
-    result.push_back({displayName(file_.tensorName(tensor)), from.type, from.dimensions, from.scale,
-                      from.zeroPoint, formOf(tensor)});
-  }
-  return result;
-}
-
-// A tensor that is already an output, an input or a constant becomes an output through a copy.
-Status GraphBuilder::giveOutput(int32_t tensor) {
-  uint32_t given = binding(tensor).operand;
-  std::vector<uint32_t>& outputs = model_.main.outputIndexes;
-  const bool isTaken = std::ranges::find(outputs, given) != outputs.end();
-  if (isTaken || operand(given).lifetime != Lifetime::SUBGRAPH_OUTPUT) {
-    Operand copy = operand(given);
-    if (!knownElementCount(copy.dimensions)) {
-      return unsupported(
-          "tensor {} is an output of the model that nothing computes, and its shape "
-          "{} is open",
-          tensor, shapeText(copy.dimensions));
-    }
-    copy.lifetime = Lifetime::SUBGRAPH_OUTPUT;
-    copy.location = {};
-    const std::vector<int32_t> dims(copy.dimensions.begin(), copy.dimensions.end());
-    HALYARD_ASSIGN_OR_RETURN(const uint32_t shape,
-                             int32Tensor({static_cast<uint32_t>(dims.size())}, dims));
-    HALYARD_ASSIGN_OR_RETURN(const uint32_t added, addOperand(std::move(copy), operandName(given)));
-    HALYARD_RETURN_IF_ERROR(addOperation(OperationType::RESHAPE, {given, shape}, {added}),
-                            "tensor {}, an output of the model that nothing computes", tensor);
-    given = added;
-    bindings_[static_cast<size_t>(tensor)].operand = added;
-  }
-  outputs.push_back(given);
-  return okStatus();
-}
-
 Result<ImportedModel> GraphBuilder::finish() {
   for (int32_t index : file_.outputs()) {
     if (!isBound(index)) {
@@ -553,6 +519,7 @@ Result<ImportedModel> GraphBuilder::finish() {
     }
     HALYARD_RETURN_IF_ERROR(giveOutput(index));
   }
+  HALYARD_RETURN_IF_ERROR(giveStates());
   if (!knownInts_.empty()) dropUnread();
   if (std::ranges::any_of(model_.main.operations, [](const Operation& operation) {
         return isTfliteOperation(operation.type);
@@ -564,6 +531,9 @@ Result<ImportedModel> GraphBuilder::finish() {
   ImportedModel result;
   result.inputs = ports(file_.inputs());
   result.outputs = ports(file_.outputs());
+  for (const State& state : states_) {
+    result.states.push_back({state.tensor, port(state.tensor, state.before, ElementForm::SAME)});
+  }
   HALYARD_RETURN_IF_ERROR(file_.check());
   result.description = displayName(file_.description(), 1000);
   result.operandNames = std::move(names_);

@@ -42,6 +42,7 @@ class GraphBuilder {
   const VerifiedFile& file() const { return file_; }
   // Returns whether operations of kTfliteExtension should replace many operations of the API.
   bool prefersExtension() const { return options_.extension == ExtensionUse::PREFERRED; }
+  bool keepsStates() const { return options_.keepsStates; }
   const Operand& operand(uint32_t index) const { return model_.main.operands[index]; }
   Operand& operand(uint32_t index) { return model_.main.operands[index]; }
   // Both return an empty text if names are left out.
@@ -61,6 +62,10 @@ class GraphBuilder {
   Result<uint32_t> write(int32_t tensor, std::optional<OperandType> type = std::nullopt);
   // Binds a tensor to an existing operand.
   Status bind(const FileTensor& tensor, uint32_t operand);
+  // With keepsStates: adds an input with the value that a variable has before the execution.
+  Result<uint32_t> beginState(const FileTensor& tensor, Operand operand);
+  // Makes the operand, which an operation writes, the variable's value after the execution.
+  void endState(int32_t tensor, uint32_t operand);
   bool isModelOutput(int32_t tensor) const;
   // Returns the operand that `read` has returned before, if any; for tensors with several readings.
   std::optional<uint32_t> known(int32_t tensor) const;
@@ -126,6 +131,11 @@ class GraphBuilder {
 
  private:
   enum class TensorState : uint8_t { UNKNOWN, BOUND, OPAQUE };
+  struct State {
+    int32_t tensor = 0;
+    uint32_t before = 0;  // operands
+    uint32_t after = 0;
+  };
   struct Binding {
     TensorState state = TensorState::UNKNOWN;
     ElementForm form = ElementForm::SAME;
@@ -165,7 +175,9 @@ class GraphBuilder {
   using Placed = std::map<Constant, DataLocation>;
   Status copyInline(Placed placed);
   Status copyToPool(const Placed& placed, size_t poolSize);
+  Status giveStates();
   std::vector<ModelPort> ports(std::span<const int32_t> tensors) const;
+  ModelPort port(int32_t tensor, uint32_t operand, ElementForm form) const;
 
   const VerifiedFile& file_;
   const ImportOptions options_;
@@ -176,6 +188,7 @@ class GraphBuilder {
   std::vector<std::unique_ptr<uint8_t[]>> owned_;  // memory of the importer's own constants
   std::vector<Binding> bindings_;                  // by tensor
   std::vector<int32_t> outputTensors_;
+  std::vector<State> states_;
   // Operands by type, rank, dimensions and bytes, concatenated to a key. Keys of scalars fit into a
   // string without separate memory.
   std::map<std::string, uint32_t> smallConstants_;

@@ -86,7 +86,9 @@ Status asBadData(Status status) {
   return status.code() == ResultCode::OP_FAILED ? status.withCode(ResultCode::BAD_DATA) : status;
 }
 
-Result<ImportedModel> importFile(ModelFile& bytes, const ImportOptions& options) {
+}  // namespace
+
+Result<ImportedModel> importTflite(ModelFile& bytes, const ImportOptions& options) {
   Result<VerifiedFile> file = VerifiedFile::create(bytes);
   if (!file.ok()) return asBadData(file.takeStatus());
   const std::vector<const Converter*> converters = convertersOf(*file);
@@ -102,16 +104,14 @@ Result<ImportedModel> importFile(ModelFile& bytes, const ImportOptions& options)
   return result;
 }
 
-}  // namespace
-
 Result<ImportedModel> importTflite(std::span<const uint8_t> bytes, const ImportOptions& options) {
   ModelFile file = ModelFile::ofMemory(bytes);
-  return importFile(file, options);
+  return importTflite(file, options);
 }
 
 Result<ImportedModel> importTfliteFile(const std::string& path, const ImportOptions& options) {
   HALYARD_ASSIGN_OR_RETURN(ModelFile file, ModelFile::open(path), "{}", path);
-  HALYARD_ASSIGN_OR_RETURN(ImportedModel model, importFile(file, options), "{}", path);
+  HALYARD_ASSIGN_OR_RETURN(ImportedModel model, importTflite(file, options), "{}", path);
   return model;
 }
 

@@ -13,11 +13,14 @@
 
 namespace halyard::import {
 
+class ModelFile;
+
 // How an operand represents the elements of its tensor in the file.
 enum class ElementForm : uint8_t {
   SAME,       // the same elements, of the operand's type
   INT64,      // 64-bit integers in the file, 32 bits in the operand
   COMPLEX64,  // pairs of float32: the operand's last dimension is twice the tensor's
+  WHOLE,      // whole numbers as float32 in the file, TENSOR_INT32 in the operand
 };
 
 // A main input or output as the file describes it.
@@ -31,10 +34,18 @@ struct ModelPort {
   ElementForm form = ElementForm::SAME;
 };
 
+// A variable of the file as an input and an output of the model.
+struct ModelState {
+  int32_t tensor = 0;  // in the file
+  ModelPort port;
+};
+
 struct ImportedModel {
   Model model;                     // passes validateModel
   std::vector<ModelPort> inputs;   // in the order of model.main.inputIndexes
   std::vector<ModelPort> outputs;  // in the order of model.main.outputIndexes
+  // The last inputs, and the last outputs, of the model. Empty without keepsStates.
+  std::vector<ModelState> states;
   std::string description;
   // By index of main.operands, for dumps; single names may be empty. Empty if names are left out.
   std::vector<std::string> operandNames;
@@ -60,12 +71,17 @@ struct ImportOptions {
   // Keeps open dimensions of inputs unknown (0) in the model, together with all dimensions that
   // follow from them. Otherwise they get the file's values, usually 1, as in TensorFlow Lite.
   bool keepsOpenDimensions = false;
+  // Makes variables inputs and outputs of the model, so that the caller can keep their values
+  // between executions. Otherwise each execution begins with zeros.
+  bool keepsStates = false;
 };
 
 // `bytes` is hostile until verified. A truncated or forged file gives BAD_DATA with the reason. An
 // unsupported operator or form gives BAD_DATA "operator X of node N is not supported: why".
 Result<ImportedModel> importTflite(std::span<const uint8_t> bytes,
                                    const ImportOptions& options = {});
+// As above, for a file of which some parts may be missing.
+Result<ImportedModel> importTflite(ModelFile& file, const ImportOptions& options = {});
 // As above. Errors begin with the file's name.
 Result<ImportedModel> importTfliteFile(const std::string& path, const ImportOptions& options = {});
 

@@ -17,7 +17,7 @@
 namespace halyard::import {
 namespace {
 
-// A larger file is no model. FlatBuffers cannot address more either.
+// A larger file is no model. A FlatBuffer cannot address more.
 constexpr int64_t kMaxFileSize = int64_t{1} << 31;
 constexpr uint64_t kAlignment = 16;
 constexpr uint64_t kPiece = uint64_t{8} << 10;
@@ -70,6 +70,28 @@ ModelFile ModelFile::ofMemory(std::span<const uint8_t> bytes) {
   return file;
 }
 
+ModelFile ModelFile::ofParts(std::span<const Part> parts, SharedMemoryPtr pool,
+                             uint64_t poolBegin) {
+  ModelFile file;
+  file.pieces_.clear();
+  for (const Part& part : parts) {
+    const uint64_t end = part.offset + part.bytes.size();
+    file.pieces_.push_back({part.offset, end, part.bytes.data()});
+    file.size_ = end;
+  }
+  file.isWhole_ = true;
+  file.pool_ = std::move(pool);
+  file.poolBegin_ = poolBegin;
+  return file;
+}
+
+std::optional<uint32_t> ModelFile::placeInPool(uint64_t offset, uint64_t length) const {
+  if (pool_ == nullptr || offset < poolBegin_) return std::nullopt;
+  const uint64_t at = offset - poolBegin_;
+  if (at > pool_->size() || length > pool_->size() - at || at > UINT32_MAX) return std::nullopt;
+  return static_cast<uint32_t>(at);
+}
+
 const uint8_t* ModelFile::find(uint64_t offset, uint64_t length) {
   const auto after = std::upper_bound(pieces_.begin() + 1, pieces_.end(), offset,
                                       [](uint64_t at, const Piece& p) { return at < p.begin; });
@@ -87,7 +109,7 @@ const uint8_t* ModelFile::find(uint64_t offset, uint64_t length) {
 // Loads a range that is not completely in one piece. It makes a new piece between its neighbours,
 // or a separate one if it overlaps them.
 const uint8_t* ModelFile::load(uint64_t offset, uint64_t length) {
-  if (pool_ == nullptr || !readError_.ok()) return nullptr;
+  if (pool_ == nullptr || isWhole_ || !readError_.ok()) return nullptr;
   const uint64_t end = offset + length;
   if (read_ + std::max(length, kPiece) > size_ + kMostBeyond) {
     pieces_.assign(1, readPiece(0, size_));
@@ -127,7 +149,7 @@ const uint8_t* ModelFile::passing(uint64_t offset, uint64_t length) {
   const uint64_t block = offset / kPassing * kPassing;
   if (length > kPassing) return at(offset, length);
   if (const uint8_t* const found = find(offset, length)) return found;
-  if (pool_ == nullptr || !readError_.ok()) return nullptr;
+  if (pool_ == nullptr || isWhole_ || !readError_.ok()) return nullptr;
   if (!passing_) passing_ = std::make_unique_for_overwrite<uint8_t[]>(kPassing * windows_.size());
   const size_t number = block / kPassing % windows_.size();
   Piece& window = windows_[number];

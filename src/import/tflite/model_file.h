@@ -7,6 +7,7 @@
 #include <array>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -28,10 +29,20 @@ class ModelFile {
   // Uses bytes in memory, which must outlive the object. Makes a copy if they are not aligned as in
   // a file.
   static ModelFile ofMemory(std::span<const uint8_t> bytes);
+  // A part of a file that lies in memory. Its address is aligned to 8 bytes if its offset is.
+  struct Part {
+    uint64_t offset = 0;
+    std::span<const uint8_t> bytes;
+  };
+  // Uses a file of which only these parts exist, for example a FlatBuffer and the constants that it
+  // refers to. The parts are in order, the first begins at 0, and all must outlive the object.
+  // `pool`, if any, contains the file from `poolBegin` on, where one of the parts is.
+  static ModelFile ofParts(std::span<const Part> parts, SharedMemoryPtr pool = nullptr,
+                           uint64_t poolBegin = 0);
   ModelFile(ModelFile&&) = default;
   ModelFile& operator=(ModelFile&&) = default;
 
-  size_t size() const { return size_; }
+  uint64_t size() const { return size_; }
   // Returns a part of the file in memory, valid as long as the object, and aligned to 8 bytes if
   // `offset` is. Returns nullptr when the part exceeds the file, or is not readable: see whyNot().
   // A file that changes may give other bytes at a second read.
@@ -50,6 +61,8 @@ class ModelFile {
   size_t bytesInMemory() const { return read_; }
   // Returns the file as a pool of constants; null for bytes in memory.
   const SharedMemoryPtr& pool() const { return pool_; }
+  // Returns where a range of the file is in the pool; nullopt if it is not there.
+  std::optional<uint32_t> placeInPool(uint64_t offset, uint64_t length) const;
 
  private:
   struct Piece {
@@ -69,9 +82,11 @@ class ModelFile {
   Piece readPiece(uint64_t begin, uint64_t end);
 
   SharedMemoryPtr pool_;
-  size_t size_ = 0;
+  uint64_t poolBegin_ = 0;
+  bool isWhole_ = false;  // all that can be read is in pieces_
+  uint64_t size_ = 0;
   size_t read_ = 0;
-  // Disjoint and in order. The first is empty, or the whole file.
+  // Disjoint and in order. The first is empty, or begins the file.
   std::vector<Piece> pieces_;
   size_t last_ = 0;            // index in pieces_
   std::vector<Piece> across_;  // ranges that span several pieces

@@ -10,7 +10,6 @@
 namespace halyard::import {
 namespace {
 
-constexpr size_t kMaxFileSize = (size_t{1} << 31) - 2;  // the limit of FlatBuffers' offsets
 constexpr std::string_view kIdentifier = "TFL3";
 constexpr size_t kMaxRank = 8;
 constexpr uint32_t kSchemaVersion = 3;
@@ -187,12 +186,8 @@ std::string displayName(std::string_view raw, size_t limit) {
 }
 
 Result<VerifiedFile> VerifiedFile::create(ModelFile& file) {
-  const size_t size = file.size();
+  const uint64_t size = file.size();
   if (size < 8) return badData("{} bytes are too short for a TensorFlow Lite model", size);
-  if (size > kMaxFileSize) {
-    return badData("{} bytes are too long for a TensorFlow Lite model: at most {}", size,
-                   kMaxFileSize);
-  }
   const uint8_t* const begin = file.at(0, 8);
   if (begin == nullptr) return file.whyNot();
   const std::string_view found(reinterpret_cast<const char*>(begin) + 4, kIdentifier.size());
@@ -389,13 +384,17 @@ Result<FileRange> VerifiedFile::constantData(const FlatTable& tensor) const {
   }
   const FlatTable table = reader_.passingElement(buffers_, buffer);
   const auto outside = reader_.scalar<uint64_t>(table, tfl::Buffer::VT_OFFSET, 0);
+  const auto size = reader_.scalar<uint64_t>(table, tfl::Buffer::VT_SIZE, 0);
   const FileRange data = reader_.passingRange(table, tfl::Buffer::VT_DATA, 1);
   if (!reader_.ok()) return whyDamaged();
   // 1 is a writer's placeholder for an offset that it never filled in.
-  if (outside > 1) {
-    return unsupported("buffer {} lies outside of the FlatBuffer: that is not supported", buffer);
+  if (outside <= 1) return data;
+  const uint64_t whole = bytes().size();
+  if (outside > whole || size > whole - outside) {
+    return badData("buffer {} has {} bytes at offset {}, the file has {} bytes", buffer, size,
+                   outside, whole);
   }
-  return data;
+  return FileRange{outside, static_cast<size_t>(size)};
 }
 
 }  // namespace halyard::import

@@ -12,7 +12,7 @@
 
 #include "client/status.h"
 #include "halyard/driver/nnapi_types.h"
-#include "measure/model_runs.h"
+#include "measure/device_choice.h"
 #include "measure/model_source.h"
 #include "measure/repeated_run.h"
 #include "report/numbers.h"

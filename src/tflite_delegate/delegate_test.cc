@@ -1,0 +1,230 @@
+#include "tflite_delegate/delegate.h"
+
+#include <fcntl.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/mman.h>
+
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "base/temporary_folder_for_test.h"
+#include "halyard/driver/unique_fd.h"
+#include "tflite_delegate/testing/host.h"
+
+namespace halyard::tflite {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using testing::Host;
+
+constexpr int32_t kAdd = 0;
+constexpr int32_t kFullyConnected = 9;
+constexpr int32_t kHashtableLookup = 10;
+constexpr int32_t kMaximum = 55;
+
+struct AddOptions {
+  int32_t activation = 0;
+  bool powerOfTwo = false;
+};
+struct FullyConnectedOptions {
+  int32_t activation = 0;
+  int32_t weightsFormat = 0;
+  bool keepsDims = false;
+  bool asymmetric = false;
+  int32_t biasType = 0;
+};
+
+class DelegateTest : public ::testing::Test {
+ protected:
+  ~DelegateTest() override { destroyDelegate(delegate_); }
+
+  LiteDelegate* make(DelegateOptions options = {}) {
+    options.claimsAll = true;
+    options.report = report();
+    Result<LiteDelegate*> made = createDelegate(options);
+    EXPECT_TRUE(made.ok()) << made.status().toString();
+    return delegate_ = made.ok() ? *made : nullptr;
+  }
+  std::string report() const { return folder_.path() + "/report.json"; }
+  nlohmann::json readReport() const {
+    std::ifstream file(report());
+    return nlohmann::json::parse(file);
+  }
+
+  // Before the host: a kernel that outlives the delegate writes the report.
+  TemporaryFolder folder_;
+  Host host_;
+  LiteDelegate* delegate_ = nullptr;
+};
+
+TEST_F(DelegateTest, ComputesWhatItTakes) {
+  const int32_t a = host_.tensor(LiteType::FLOAT32, {1, 3});
+  const int32_t b = host_.tensor(LiteType::FLOAT32, {1, 3});
+  const int32_t sum = host_.tensor(LiteType::FLOAT32, {1, 3});
+  const int32_t most = host_.tensor(LiteType::FLOAT32, {1, 3});
+  host_.node(kAdd, {a, b}, {sum}, AddOptions{1});  // RELU
+  host_.node(kMaximum, {sum, a}, {most});
+  ASSERT_EQ(host_.apply(make()), LiteStatus::OK) << host_.errors();
+  EXPECT_THAT(host_.partitions(), ElementsAre(ElementsAre(0, 1)));
+  ASSERT_EQ(host_.allocate(), LiteStatus::OK) << host_.errors();
+  for (int i = 0; i < 3; ++i) {
+    host_.data<float>(a)[i] = static_cast<float>(i);
+    host_.data<float>(b)[i] = -1.5f * static_cast<float>(i) + 1;
+  }
+  ASSERT_EQ(host_.invoke(), LiteStatus::OK) << host_.errors();
+  // RELU(1, 0.5, 0), and the greater of these and 0, 1, 2.
+  EXPECT_THAT(std::vector<float>(host_.data<float>(most), host_.data<float>(most) + 3),
+              ElementsAre(1, 1, 2));
+}
+
+TEST_F(DelegateTest, LeavesUnknownOperatorsWithAReason) {
+  std::vector<int32_t> values;
+  for (int i = 0; i < 4; ++i) values.push_back(host_.tensor(LiteType::FLOAT32, {2}));
+  host_.node(kAdd, {values[0], values[0]}, {values[1]}, AddOptions{});
+  host_.node(kHashtableLookup, {values[1]}, {values[2]});
+  host_.node(kAdd, {values[2], values[2]}, {values[3]}, AddOptions{});
+  ASSERT_EQ(host_.apply(make()), LiteStatus::OK) << host_.errors();
+  EXPECT_THAT(host_.partitions(), ElementsAre(ElementsAre(0), ElementsAre(2)));
+  const nlohmann::json refused = readReport().at("graphs").at(0).at("refused");
+  ASSERT_EQ(refused.size(), 1);
+  EXPECT_EQ(refused[0].at("node"), 1);
+  EXPECT_EQ(refused[0].at("operator"), "HASHTABLE_LOOKUP");
+  EXPECT_THAT(refused[0].at("reason").get<std::string>(), HasSubstr("no conversion"));
+}
+
+TEST_F(DelegateTest, MaxPartitionsKeepsTheLargest) {
+  std::vector<int32_t> values;
+  for (int i = 0; i < 5; ++i) values.push_back(host_.tensor(LiteType::FLOAT32, {2}));
+  host_.node(kAdd, {values[0], values[0]}, {values[1]}, AddOptions{});
+  host_.node(kHashtableLookup, {values[1]}, {values[2]});
+  host_.node(kAdd, {values[2], values[2]}, {values[3]}, AddOptions{});
+  host_.node(kAdd, {values[3], values[2]}, {values[4]}, AddOptions{});
+  DelegateOptions options;
+  options.maxPartitions = 1;
+  ASSERT_EQ(host_.apply(make(options)), LiteStatus::OK) << host_.errors();
+  EXPECT_THAT(host_.partitions(), ElementsAre(ElementsAre(2, 3)));
+}
+
+TEST_F(DelegateTest, SmallPartitionsStayByTheCostModelOrByOption) {
+  const int32_t a = host_.tensor(LiteType::FLOAT32, {2});
+  const int32_t b = host_.tensor(LiteType::FLOAT32, {2});
+  host_.node(kAdd, {a, a}, {b}, AddOptions{});
+  DelegateOptions options;
+  options.minOperations = 2;
+  ASSERT_EQ(host_.apply(make(options)), LiteStatus::OK) << host_.errors();
+  EXPECT_TRUE(host_.partitions().empty());
+  EXPECT_THAT(readReport().at("graphs").at(0).at("refused").at(0).at("reason").get<std::string>(),
+              HasSubstr("min_operations_per_partition"));
+}
+
+TEST_F(DelegateTest, CompilesAgainForOtherShapes) {
+  const int32_t a = host_.tensor(LiteType::FLOAT32, {1, 2});
+  const int32_t b = host_.tensor(LiteType::FLOAT32, {1, 2});
+  host_.node(kAdd, {a, a}, {b}, AddOptions{});
+  ASSERT_EQ(host_.apply(make()), LiteStatus::OK) << host_.errors();
+  for (const int32_t batch : {1, 3, 2, 1}) {
+    host_.resize(a, {batch, 2});
+    host_.resize(b, {batch, 2});
+    ASSERT_EQ(host_.allocate(), LiteStatus::OK) << host_.errors();
+    const int32_t last = 2 * batch - 1;
+    host_.data<float>(a)[last] = 21;
+    ASSERT_EQ(host_.invoke(), LiteStatus::OK) << host_.errors();
+    EXPECT_EQ(host_.data<float>(b)[last], 42);
+  }
+}
+
+TEST_F(DelegateTest, IntegersOf64BitsMustFit) {
+  const int32_t a = host_.tensor(LiteType::INT64, {2});
+  const int32_t b = host_.tensor(LiteType::INT64, {2});
+  host_.node(kMaximum, {a, a}, {b});
+  ASSERT_EQ(host_.apply(make()), LiteStatus::OK) << host_.errors();
+  ASSERT_EQ(host_.partitions().size(), 1);
+  ASSERT_EQ(host_.allocate(), LiteStatus::OK) << host_.errors();
+  host_.data<int64_t>(a)[0] = -5;
+  host_.data<int64_t>(a)[1] = 7;
+  ASSERT_EQ(host_.invoke(), LiteStatus::OK) << host_.errors();
+  EXPECT_EQ(host_.data<int64_t>(b)[0], -5);
+  EXPECT_EQ(host_.data<int64_t>(b)[1], 7);
+  host_.data<int64_t>(a)[1] = int64_t{1} << 40;
+  EXPECT_EQ(host_.invoke(), LiteStatus::DELEGATE_ERROR);
+  EXPECT_THAT(host_.errors(), HasSubstr("1099511627776"));
+}
+
+TEST_F(DelegateTest, ConstantsAreReadWhereTheFileIsMapped) {
+  const std::string path = folder_.path() + "/model";
+  const std::vector<float> weights = {1, 2, 3, 4};
+  {
+    std::ofstream file(path, std::ios::binary);
+    file << std::string(64, 'x');
+    file.write(reinterpret_cast<const char*>(weights.data()), 16);
+  }
+  const UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  void* const mapped = ::mmap(nullptr, 80, PROT_READ, MAP_SHARED, fd.get(), 0);
+  ASSERT_NE(mapped, MAP_FAILED);
+  for (const bool isReplaced : {false, true}) {
+    Host host;
+    if (isReplaced) std::filesystem::remove(path);
+    const int32_t x = host.tensor(LiteType::FLOAT32, {1, 2});
+    const int32_t w =
+        host.constant(LiteType::FLOAT32, {2, 2}, static_cast<const uint8_t*>(mapped) + 64);
+    const int32_t y = host.tensor(LiteType::FLOAT32, {1, 2});
+    host.node(kFullyConnected, {x, w, kOmittedTensor}, {y}, FullyConnectedOptions{});
+    destroyDelegate(delegate_);
+    ASSERT_EQ(host.apply(make()), LiteStatus::OK) << host.errors();
+    ASSERT_EQ(host.partitions().size(), 1);
+    EXPECT_EQ(readReport().at("graphs").at(0).at("constants_mapped"), !isReplaced);
+    ASSERT_EQ(host.allocate(), LiteStatus::OK) << host.errors();
+    host.data<float>(x)[0] = 1;
+    host.data<float>(x)[1] = 10;
+    ASSERT_EQ(host.invoke(), LiteStatus::OK) << host.errors();
+    EXPECT_EQ(host.data<float>(y)[0], 21);
+    EXPECT_EQ(host.data<float>(y)[1], 43);
+  }
+  ::munmap(mapped, 80);
+}
+
+TEST_F(DelegateTest, OtherLayoutsAreRefusedInWords) {
+  const float values[2] = {};
+  const int32_t a = host_.constant(LiteType::FLOAT32, {2}, values);
+  const int32_t b = host_.tensor(LiteType::FLOAT32, {2});
+  host_.node(kAdd, {a, a}, {b}, AddOptions{});
+  host_.tensorAt(a).bytes = 9;
+  EXPECT_EQ(host_.apply(make()), LiteStatus::DELEGATE_ERROR);
+  EXPECT_THAT(host_.errors(), HasSubstr("other data layouts"));
+  EXPECT_THAT(host_.errors(), HasSubstr("tensor 0: it has 9 bytes, its dimensions need 8"));
+}
+
+TEST_F(DelegateTest, KernelsOutliveTheDelegate) {
+  const int32_t a = host_.tensor(LiteType::FLOAT32, {2});
+  const int32_t b = host_.tensor(LiteType::FLOAT32, {2});
+  host_.node(kAdd, {a, a}, {b}, AddOptions{});
+  ASSERT_EQ(host_.apply(make()), LiteStatus::OK) << host_.errors();
+  destroyDelegate(std::exchange(delegate_, nullptr));
+  ASSERT_EQ(host_.allocate(), LiteStatus::OK) << host_.errors();
+  host_.data<float>(a)[1] = 2;
+  ASSERT_EQ(host_.invoke(), LiteStatus::OK) << host_.errors();
+  EXPECT_EQ(host_.data<float>(b)[1], 4);
+  host_.freeKernels();
+  EXPECT_EQ(readReport().at("graphs").at(0).at("compilations").size(), 1);
+}
+
+TEST_F(DelegateTest, AGraphWithoutNodesIsNoError) {
+  host_.tensor(LiteType::FLOAT32, {2});
+  host_.node(kHashtableLookup, {0}, {0});
+  EXPECT_EQ(host_.apply(make()), LiteStatus::OK) << host_.errors();
+  EXPECT_TRUE(host_.partitions().empty());
+}
+
+TEST_F(DelegateTest, UnknownDevicesAreNamed) {
+  DelegateOptions options;
+  options.devices = {"npu7"};
+  const Result<LiteDelegate*> made = createDelegate(options);
+  ASSERT_FALSE(made.ok());
+  EXPECT_THAT(made.status().message(), HasSubstr("npu7"));
+}
+
+}  // namespace
+}  // namespace halyard::tflite

@@ -1,0 +1,268 @@
+// optionsOf: one line for each structure of options.
+#include <algorithm>
+#include <cstring>
+#include <iterator>
+
+#include "tflite_delegate/live_node.h"
+
+namespace halyard::tflite {
+namespace {
+
+using flatbuffers::FlatBufferBuilder;
+using Op = tfl::BuiltinOperator;
+using Opt = tfl::BuiltinOptions;
+
+// Reads the members of a structure one after another. All integers have 4 bytes.
+class Members {
+ public:
+  explicit Members(const void* data) : at_(static_cast<const uint8_t*>(data)) {}
+  int32_t number() { return next<int32_t>(); }
+  float real() { return next<float>(); }
+  bool truth() { return next<uint8_t>() != 0; }
+  std::vector<int32_t> numbers(size_t count) {
+    std::vector<int32_t> values(count);
+    for (int32_t& value : values) value = number();
+    return values;
+  }
+  tfl::ActivationFunctionType activation() {
+    // Both count none, relu, relu -1 to 1, relu 6, tanh and sign bit from 0 on.
+    return static_cast<tfl::ActivationFunctionType>(checked(number(), 0, 5));
+  }
+  // 1 SAME, 2 VALID; the file has them from 0 on.
+  tfl::Padding padding() { return static_cast<tfl::Padding>(checked(number(), 1, 2) - 1); }
+  tfl::MirrorPadMode mirror() {
+    return static_cast<tfl::MirrorPadMode>(checked(number(), 1, 2) - 1);
+  }
+  tfl::FullyConnectedOptionsWeightsFormat weights() {
+    return static_cast<tfl::FullyConnectedOptionsWeightsFormat>(checked(number(), 0, 1));
+  }
+  // Whether all values were those of the format.
+  bool isValid() const { return isValid_; }
+
+ private:
+  template <typename T>
+  T next() {
+    at_ = reinterpret_cast<const uint8_t*>((reinterpret_cast<uintptr_t>(at_) + alignof(T) - 1) /
+                                           alignof(T) * alignof(T));
+    T value;
+    std::memcpy(&value, at_, sizeof(value));
+    at_ += sizeof(value);
+    return value;
+  }
+  int32_t checked(int32_t value, int32_t least, int32_t most) {
+    isValid_ = isValid_ && value >= least && value <= most;
+    return std::clamp(value, least, most);
+  }
+
+  const uint8_t* at_;
+  bool isValid_ = true;
+};
+
+// Makes a writer that calls one of the generated functions with these arguments.
+template <auto kCreate, typename... Args>
+OptionsWriter writer(Args... args) {
+  return [=](FlatBufferBuilder& to) { return kCreate(to, args...).Union(); };
+}
+
+using Reader = OptionsWriter (*)(Members& m);
+
+OptionsWriter conv2d(Members& m) {
+  const auto padding = m.padding();
+  const int32_t strideW = m.number();
+  const int32_t strideH = m.number();
+  const auto activation = m.activation();
+  const int32_t dilationW = m.number();
+  const int32_t dilationH = m.number();
+  return writer<tfl::CreateConv2DOptions>(padding, strideW, strideH, activation, dilationW,
+                                          dilationH);
+}
+
+OptionsWriter depthwise(Members& m) {
+  const auto padding = m.padding();
+  const int32_t strideW = m.number();
+  const int32_t strideH = m.number();
+  const int32_t multiplier = m.number();
+  const auto activation = m.activation();
+  const int32_t dilationW = m.number();
+  const int32_t dilationH = m.number();
+  return writer<tfl::CreateDepthwiseConv2DOptions>(padding, strideW, strideH, multiplier,
+                                                   activation, dilationW, dilationH);
+}
+
+OptionsWriter pool(Members& m) {
+  const auto padding = m.padding();
+  const int32_t strideW = m.number();
+  const int32_t strideH = m.number();
+  const int32_t filterW = m.number();
+  const int32_t filterH = m.number();
+  const auto activation = m.activation();
+  return writer<tfl::CreatePool2DOptions>(padding, strideW, strideH, filterW, filterH, activation);
+}
+
+OptionsWriter fullyConnected(Members& m) {
+  const auto activation = m.activation();
+  const auto weights = m.weights();
+  const bool keepsDims = m.truth();
+  return writer<tfl::CreateFullyConnectedOptions>(activation, weights, keepsDims);
+}
+
+OptionsWriter transposeConv(Members& m) {
+  const auto padding = m.padding();
+  const int32_t strideW = m.number();
+  const int32_t strideH = m.number();
+  const auto activation = m.activation();
+  return writer<tfl::CreateTransposeConvOptions>(padding, strideW, strideH, activation);
+}
+
+OptionsWriter concatenation(Members& m) {
+  const int32_t axis = m.number();
+  const auto activation = m.activation();
+  return writer<tfl::CreateConcatenationOptions>(axis, activation);
+}
+
+// The structures of one activation.
+template <auto kCreate>
+OptionsWriter activated(Members& m) {
+  return writer<kCreate>(m.activation());
+}
+template <auto kCreate>
+OptionsWriter oneNumber(Members& m) {
+  return writer<kCreate>(m.number());
+}
+template <auto kCreate>
+OptionsWriter twoNumbers(Members& m) {
+  const int32_t first = m.number();
+  return writer<kCreate>(first, m.number());
+}
+template <auto kCreate>
+OptionsWriter oneReal(Members& m) {
+  return writer<kCreate>(m.real());
+}
+template <auto kCreate>
+OptionsWriter oneTruth(Members& m) {
+  return writer<kCreate>(m.truth());
+}
+template <auto kCreate>
+OptionsWriter twoTruths(Members& m) {
+  const bool first = m.truth();
+  return writer<kCreate>(first, m.truth());
+}
+
+// A list of up to 8 numbers, followed by its length.
+std::vector<int32_t> list(Members& m) {
+  std::vector<int32_t> values = m.numbers(8);
+  values.resize(static_cast<size_t>(std::clamp(m.number(), 0, 8)));
+  return values;
+}
+
+OptionsWriter reshape(Members& m) {
+  return [shape = list(m)](FlatBufferBuilder& to) {
+    return tfl::CreateReshapeOptionsDirect(to, &shape).Union();
+  };
+}
+
+OptionsWriter squeeze(Members& m) {
+  return [dims = list(m)](FlatBufferBuilder& to) {
+    return tfl::CreateSqueezeOptionsDirect(to, &dims).Union();
+  };
+}
+
+OptionsWriter stridedSlice(Members& m) {
+  const std::vector<int32_t> masks = m.numbers(5);
+  const bool offset = m.truth();
+  return [masks, offset](FlatBufferBuilder& to) {
+    return tfl::CreateStridedSliceOptions(to, masks[0], masks[1], masks[2], masks[3], masks[4],
+                                          offset)
+        .Union();
+  };
+}
+
+OptionsWriter responseNormalization(Members& m) {
+  const int32_t radius = m.number();
+  const float bias = m.real();
+  const float alpha = m.real();
+  const float beta = m.real();
+  return writer<tfl::CreateLocalResponseNormalizationOptions>(radius, bias, alpha, beta);
+}
+
+OptionsWriter sequenceLstm(Members& m) {
+  const auto activation = m.activation();
+  const float cellClip = m.real();
+  const float projectionClip = m.real();
+  const bool timeMajor = m.truth();
+  const bool asymmetric = m.truth();
+  const bool diagonal = m.truth();
+  return writer<tfl::CreateUnidirectionalSequenceLSTMOptions>(activation, cellClip, projectionClip,
+                                                              timeMajor, asymmetric, diagonal);
+}
+
+struct Entry {
+  Op op;
+  Opt type;
+  Reader read;
+};
+
+constexpr Entry kEntries[] = {
+    {Op::ADD, Opt::AddOptions, activated<tfl::CreateAddOptions>},
+    {Op::AVERAGE_POOL_2D, Opt::Pool2DOptions, pool},
+    {Op::BATCH_MATMUL, Opt::BatchMatMulOptions, twoTruths<tfl::CreateBatchMatMulOptions>},
+    {Op::CONCATENATION, Opt::ConcatenationOptions, concatenation},
+    {Op::CONV_2D, Opt::Conv2DOptions, conv2d},
+    {Op::DEPTHWISE_CONV_2D, Opt::DepthwiseConv2DOptions, depthwise},
+    {Op::DEPTH_TO_SPACE, Opt::DepthToSpaceOptions, oneNumber<tfl::CreateDepthToSpaceOptions>},
+    {Op::DIV, Opt::DivOptions, activated<tfl::CreateDivOptions>},
+    {Op::FULLY_CONNECTED, Opt::FullyConnectedOptions, fullyConnected},
+    {Op::GATHER, Opt::GatherOptions, twoNumbers<tfl::CreateGatherOptions>},
+    {Op::L2_NORMALIZATION, Opt::L2NormOptions, activated<tfl::CreateL2NormOptions>},
+    {Op::L2_POOL_2D, Opt::Pool2DOptions, pool},
+    {Op::LEAKY_RELU, Opt::LeakyReluOptions, oneReal<tfl::CreateLeakyReluOptions>},
+    {Op::LOCAL_RESPONSE_NORMALIZATION, Opt::LocalResponseNormalizationOptions,
+     responseNormalization},
+    {Op::MAX_POOL_2D, Opt::Pool2DOptions, pool},
+    {Op::MEAN, Opt::ReducerOptions, oneTruth<tfl::CreateReducerOptions>},
+    {Op::MIRROR_PAD, Opt::MirrorPadOptions,
+     [](Members& m) { return writer<tfl::CreateMirrorPadOptions>(m.mirror()); }},
+    {Op::MUL, Opt::MulOptions, activated<tfl::CreateMulOptions>},
+    {Op::PACK, Opt::PackOptions, twoNumbers<tfl::CreatePackOptions>},
+    {Op::REDUCE_ANY, Opt::ReducerOptions, oneTruth<tfl::CreateReducerOptions>},
+    {Op::REDUCE_MAX, Opt::ReducerOptions, oneTruth<tfl::CreateReducerOptions>},
+    {Op::REDUCE_MIN, Opt::ReducerOptions, oneTruth<tfl::CreateReducerOptions>},
+    {Op::REDUCE_PROD, Opt::ReducerOptions, oneTruth<tfl::CreateReducerOptions>},
+    {Op::REDUCE_ALL, Opt::ReducerOptions, oneTruth<tfl::CreateReducerOptions>},
+    {Op::RESHAPE, Opt::ReshapeOptions, reshape},
+    {Op::RESIZE_BILINEAR, Opt::ResizeBilinearOptions, twoTruths<tfl::CreateResizeBilinearOptions>},
+    {Op::RESIZE_NEAREST_NEIGHBOR, Opt::ResizeNearestNeighborOptions,
+     twoTruths<tfl::CreateResizeNearestNeighborOptions>},
+    {Op::SOFTMAX, Opt::SoftmaxOptions, oneReal<tfl::CreateSoftmaxOptions>},
+    {Op::SPACE_TO_DEPTH, Opt::SpaceToDepthOptions, oneNumber<tfl::CreateSpaceToDepthOptions>},
+    {Op::SPLIT, Opt::SplitOptions, oneNumber<tfl::CreateSplitOptions>},
+    {Op::SPLIT_V, Opt::SplitVOptions, oneNumber<tfl::CreateSplitVOptions>},
+    {Op::SQUEEZE, Opt::SqueezeOptions, squeeze},
+    {Op::STRIDED_SLICE, Opt::StridedSliceOptions, stridedSlice},
+    {Op::SUB, Opt::SubOptions, activated<tfl::CreateSubOptions>},
+    {Op::SUM, Opt::ReducerOptions, oneTruth<tfl::CreateReducerOptions>},
+    {Op::TRANSPOSE_CONV, Opt::TransposeConvOptions, transposeConv},
+    {Op::UNIDIRECTIONAL_SEQUENCE_LSTM, Opt::UnidirectionalSequenceLSTMOptions, sequenceLstm},
+    {Op::UNPACK, Opt::UnpackOptions, twoNumbers<tfl::CreateUnpackOptions>},
+};
+
+const Entry* entryOf(int32_t code) {
+  const auto found = std::ranges::find(kEntries, static_cast<Op>(code), &Entry::op);
+  return found == std::end(kEntries) ? nullptr : found;
+}
+
+}  // namespace
+
+bool hasLiveOptions(int32_t builtinCode) { return entryOf(builtinCode) != nullptr; }
+
+Result<LiveOptions> optionsOf(int32_t builtinCode, const void* data) {
+  const Entry* const entry = entryOf(builtinCode);
+  if (entry == nullptr) return LiveOptions();
+  if (data == nullptr) return badData("the interpreter has no options for it");
+  Members members(data);
+  LiveOptions options{entry->type, entry->read(members)};
+  if (!members.isValid()) return badData("the interpreter has options that the format has not");
+  return options;
+}
+
+}  // namespace halyard::tflite
