@@ -100,9 +100,8 @@ class Compiled:
     """
 
     def __init__(self, model: "Model", native: _core.Compiled, options: Dict[str, Any]) -> None:
-        import numpy  # the first use takes its time here, and not in the first execution
+        import numpy as np
 
-        del numpy
         self.model = model
         self.inputs = model.inputs
         self.outputs = model.outputs
@@ -110,7 +109,14 @@ class Compiled:
         self._options = options
         self._positions = {each.name: i for i, each in enumerate(self.inputs)}
         self._output_positions = {each.name: i for i, each in enumerate(self.outputs)}
-        self._exact = all(each.is_exact for each in (*self.inputs, *self.outputs))
+        tensors = (*self.inputs, *self.outputs)
+        self._exact = all(each.is_exact for each in tensors)
+        # The arrays of a model without open dimensions and conversions, for the usual case.
+        self._plain: Optional[Tuple[List[Any], List[Any]]] = None
+        if self._exact and not any(each._stored for each in tensors):
+            self._plain = ([(each.shape, np.dtype(each.dtype)) for each in self.inputs],
+                           [(each.shape, np.dtype(each.dtype)) for each in self.outputs])
+        self._ndarray, self._empty = np.ndarray, np.empty
 
     # Executions.
 
@@ -297,7 +303,17 @@ class Compiled:
                                   [native_argument(each.stored) for each in outputs], reusable,
                                   timeout_ns)
 
+    def _needs_nothing(self, arguments: List[Any]) -> bool:
+        """Whether all arguments are contiguous arrays of a model without open dimensions."""
+        return self._plain is not None and all(
+            type(value) is self._ndarray and value.shape == shape and value.dtype == dtype and
+            value.flags.c_contiguous for value, (shape, dtype) in zip(arguments, self._plain[0]))
+
     def _execute(self, arguments: List[Any], out: "Optional[Values]", timeout_ns: int) -> List[Any]:
+        if out is None and self._plain and self._needs_nothing(arguments):
+            results = [self._empty(shape, dtype) for shape, dtype in self._plain[1]]
+            _core.make_request(self._native, arguments, None, results, False, timeout_ns).compute()
+            return results
         outputs = self._spaces(out)
         request = self._request(arguments, outputs, False, timeout_ns)
         while not request.compute():

@@ -1,6 +1,6 @@
 #include "graph.h"
 
-#include "measure/model_runs.h"
+#include "measure/device_choice.h"
 
 namespace halyard::python {
 namespace {

@@ -22,7 +22,6 @@
 #include "errors.h"
 #include "interruptible.h"
 #include "measure/device_choice.h"
-#include "measure/model_runs.h"
 #include "measure/tensor_values.h"
 #include "tools/halyard/explanation.h"
 #include "tools/halyard/profile_report.h"
