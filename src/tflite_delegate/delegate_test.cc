@@ -21,8 +21,10 @@ using ::testing::HasSubstr;
 using testing::Host;
 
 constexpr int32_t kAdd = 0;
+constexpr int32_t kDequantize = 6;
 constexpr int32_t kFullyConnected = 9;
 constexpr int32_t kHashtableLookup = 10;
+constexpr int32_t kStridedSlice = 45;
 constexpr int32_t kMaximum = 55;
 
 struct AddOptions {
@@ -151,6 +153,41 @@ TEST_F(DelegateTest, IntegersOf64BitsMustFit) {
   host_.data<int64_t>(a)[1] = int64_t{1} << 40;
   EXPECT_EQ(host_.invoke(), LiteStatus::DELEGATE_ERROR);
   EXPECT_THAT(host_.errors(), HasSubstr("1099511627776"));
+}
+
+// Another delegate may take the reader, and want a constant.
+TEST_F(DelegateTest, LeavesConstantsThatOthersRead) {
+  const uint16_t halves[2] = {0x3c00, 0x4000};
+  const int32_t half = host_.constant(LiteType::FLOAT16, {2}, halves);
+  const int32_t weights = host_.tensor(LiteType::FLOAT32, {2});
+  const int32_t x = host_.tensor(LiteType::FLOAT32, {2});
+  const int32_t y = host_.tensor(LiteType::FLOAT32, {2});
+  const int32_t z = host_.tensor(LiteType::FLOAT32, {2});
+  host_.node(kDequantize, {half}, {weights});
+  host_.node(kAdd, {x, weights}, {y}, AddOptions{});
+  host_.node(kHashtableLookup, {weights}, {z});
+  ASSERT_EQ(host_.apply(make()), LiteStatus::OK) << host_.errors();
+  EXPECT_THAT(host_.partitions(), ElementsAre(ElementsAre(1)));
+  EXPECT_THAT(readReport().at("graphs").at(0).at("refused").at(0).at("reason").get<std::string>(),
+              HasSubstr("node 2 HASHTABLE_LOOKUP, which reads it"));
+}
+
+// The file has the size 1 in place of an unknown one.
+TEST_F(DelegateTest, LeavesOutputsWhoseSizesDependOnValues) {
+  const int32_t ones[1] = {1};
+  const int32_t x = host_.tensor(LiteType::FLOAT32, {8});
+  const int32_t begin = host_.tensor(LiteType::INT32, {1});
+  const int32_t end = host_.tensor(LiteType::INT32, {1});
+  const int32_t stride = host_.constant(LiteType::INT32, {1}, ones);
+  const int32_t y = host_.tensor(LiteType::FLOAT32, {1});
+  host_.setSignature(y, {-1});
+  struct {
+    int32_t masks[5] = {};
+    bool offset = false;
+  } slice;
+  host_.node(kStridedSlice, {x, begin, end, stride}, {y}, slice);
+  ASSERT_EQ(host_.apply(make()), LiteStatus::OK) << host_.errors();
+  EXPECT_TRUE(host_.partitions().empty());
 }
 
 TEST_F(DelegateTest, ConstantsAreReadWhereTheFileIsMapped) {

@@ -148,14 +148,20 @@ class GraphWriter {
     }
     const auto quantization = writeQuantization(tensor);
     uint32_t buffer = 0;
-    if (isConstant(tensor) && std::ranges::find(graph_.inputs, index) == graph_.inputs.end()) {
-      buffer = writeConstant(tensor);
+    // The inputs have the sizes that they have now. The sizes of others may follow from values.
+    std::vector<int32_t> signature;
+    if (std::ranges::find(graph_.inputs, index) == graph_.inputs.end()) {
+      if (isConstant(tensor)) buffer = writeConstant(tensor);
+      if (tensor.dimsSignature != nullptr && tensor.dimsSignature->size > 0) {
+        const auto values = tensor.dimsSignature->values();
+        if (values.size() == dims.size()) signature.assign(values.begin(), values.end());
+      }
     }
     Offset<tfl::Unread> sparsity;
     if (tensor.sparsity != nullptr) sparsity = tfl::CreateUnread(builder_);
-    return tfl::CreateTensorDirect(builder_, &dims, type, buffer,
-                                   tensor.name != nullptr ? tensor.name : "", quantization,
-                                   tensor.isVariable, sparsity);
+    return tfl::CreateTensorDirect(
+        builder_, &dims, type, buffer, tensor.name != nullptr ? tensor.name : "", quantization,
+        tensor.isVariable, sparsity, signature.empty() ? nullptr : &signature);
   }
 
   const LiteContext& context_;

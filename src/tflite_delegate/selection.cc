@@ -101,8 +101,31 @@ class Selector {
     return *std::ranges::find(nodes_, index, &LiveNode::index);
   }
 
+  // Leaves nodes that compute constants with the interpreter if one of their readers stays there.
+  // Other delegates want such values as constants, for example weights of float16.
+  void refuseSharedConstants() {
+    for (const LiveNode& node : nodes_) {
+      const bool isConstantNode =
+          !node.inputs.empty() && std::ranges::all_of(node.inputs, [&](int32_t tensor) {
+            return tensor == kOmittedTensor || isConstant(context_->tensors[tensor]);
+          });
+      if (!isConstantNode || isRefused(node.index)) continue;
+      const auto reads = [&](const LiveNode& other) {
+        return isRefused(other.index) && std::ranges::any_of(node.outputs, [&](int32_t tensor) {
+                 return std::ranges::find(other.inputs, tensor) != other.inputs.end();
+               });
+      };
+      const auto reader = std::ranges::find_if(nodes_, reads);
+      if (reader == nodes_.end()) continue;
+      refuse(node.index, fmt::format("its value is constant, and node {} {}, which reads it, stays "
+                                     "with the interpreter",
+                                     reader->index, reader->operatorName()));
+    }
+  }
+
   // The partitions that the interpreter would make of the nodes that are not refused.
   Result<std::vector<LiveGraph>> previewed() {
+    refuseSharedConstants();
     std::vector<int32_t> claimed;
     for (const LiveNode& node : nodes_) {
       if (!isRefused(node.index)) claimed.push_back(node.index);

@@ -24,6 +24,10 @@ class Host {
   // Both return the new index. A constant's bytes must outlive the host.
   int32_t tensor(LiteType type, const std::vector<int32_t>& dims);
   int32_t constant(LiteType type, const std::vector<int32_t>& dims, const void* data);
+  // -1 is a dimension whose size the file does not tell.
+  void setSignature(int32_t tensor, const std::vector<int32_t>& signature) {
+    tensorAt(tensor).dimsSignature = list(signature);
+  }
   void quantize(int32_t tensor, float scale, int32_t zeroPoint);
   // `options`: the structure of the operator, whose size is up to 64 bytes.
   template <typename Options>
