@@ -27,6 +27,8 @@ def run_program(text, **environment):
 # A model that takes seconds, as a program makes it: many products of large matrices.
 LONG_MODEL = """
 import halyard, numpy, signal, sys, threading, os, time
+# A shell may have started the tests without the signal.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 def long_model(steps, size=700):
     b = halyard.Builder()
     x = y = b.input("x", [size, size])
