@@ -56,8 +56,8 @@ class RandomModels : public ::testing::Test {
   }
   ~RandomModels() override { ::unsetenv("HALYARD_PARTITION_OVERHEAD"); }
 
-  // Null for a failure. A device before HAL 1.2 must not give another a value of unknown size. Such a
-  // division fails by the rules of NNAPI.
+  // Null for a failure. A device before HAL 1.2 must not give another a value of unknown size. Such
+  // a division fails by the rules of NNAPI.
   std::unique_ptr<Compilation> compile(const BuiltModel& model, std::vector<const Device*> devices,
                                        bool isOpen) {
     auto compilation = Compilation::create(model.main(), std::move(devices), false).value();
