@@ -23,9 +23,9 @@ using testing::Host;
 constexpr int32_t kAdd = 0;
 constexpr int32_t kDequantize = 6;
 constexpr int32_t kFullyConnected = 9;
-constexpr int32_t kHashtableLookup = 10;
 constexpr int32_t kStridedSlice = 45;
 constexpr int32_t kMaximum = 55;
+constexpr int32_t kHashtableFind = 137;
 
 struct AddOptions {
   int32_t activation = 0;
@@ -86,14 +86,14 @@ TEST_F(DelegateTest, LeavesUnknownOperatorsWithAReason) {
   std::vector<int32_t> values;
   for (int i = 0; i < 4; ++i) values.push_back(host_.tensor(LiteType::FLOAT32, {2}));
   host_.node(kAdd, {values[0], values[0]}, {values[1]}, AddOptions{});
-  host_.node(kHashtableLookup, {values[1]}, {values[2]});
+  host_.node(kHashtableFind, {values[1]}, {values[2]});
   host_.node(kAdd, {values[2], values[2]}, {values[3]}, AddOptions{});
   ASSERT_EQ(host_.apply(make()), LiteStatus::OK) << host_.errors();
   EXPECT_THAT(host_.partitions(), ElementsAre(ElementsAre(0), ElementsAre(2)));
   const nlohmann::json refused = readReport().at("graphs").at(0).at("refused");
   ASSERT_EQ(refused.size(), 1);
   EXPECT_EQ(refused[0].at("node"), 1);
-  EXPECT_EQ(refused[0].at("operator"), "HASHTABLE_LOOKUP");
+  EXPECT_EQ(refused[0].at("operator"), "HASHTABLE_FIND");
   EXPECT_THAT(refused[0].at("reason").get<std::string>(), HasSubstr("no conversion"));
 }
 
@@ -101,7 +101,7 @@ TEST_F(DelegateTest, MaxPartitionsKeepsTheLargest) {
   std::vector<int32_t> values;
   for (int i = 0; i < 5; ++i) values.push_back(host_.tensor(LiteType::FLOAT32, {2}));
   host_.node(kAdd, {values[0], values[0]}, {values[1]}, AddOptions{});
-  host_.node(kHashtableLookup, {values[1]}, {values[2]});
+  host_.node(kHashtableFind, {values[1]}, {values[2]});
   host_.node(kAdd, {values[2], values[2]}, {values[3]}, AddOptions{});
   host_.node(kAdd, {values[3], values[2]}, {values[4]}, AddOptions{});
   DelegateOptions options;
@@ -165,11 +165,11 @@ TEST_F(DelegateTest, LeavesConstantsThatOthersRead) {
   const int32_t z = host_.tensor(LiteType::FLOAT32, {2});
   host_.node(kDequantize, {half}, {weights});
   host_.node(kAdd, {x, weights}, {y}, AddOptions{});
-  host_.node(kHashtableLookup, {weights}, {z});
+  host_.node(kHashtableFind, {weights}, {z});
   ASSERT_EQ(host_.apply(make()), LiteStatus::OK) << host_.errors();
   EXPECT_THAT(host_.partitions(), ElementsAre(ElementsAre(1)));
   EXPECT_THAT(readReport().at("graphs").at(0).at("refused").at(0).at("reason").get<std::string>(),
-              HasSubstr("node 2 HASHTABLE_LOOKUP, which reads it"));
+              HasSubstr("node 2 HASHTABLE_FIND, which reads it"));
 }
 
 // The file has the size 1 in place of an unknown one.
@@ -250,7 +250,7 @@ TEST_F(DelegateTest, KernelsOutliveTheDelegate) {
 
 TEST_F(DelegateTest, AGraphWithoutNodesIsNoError) {
   host_.tensor(LiteType::FLOAT32, {2});
-  host_.node(kHashtableLookup, {0}, {0});
+  host_.node(kHashtableFind, {0}, {0});
   EXPECT_EQ(host_.apply(make()), LiteStatus::OK) << host_.errors();
   EXPECT_TRUE(host_.partitions().empty());
 }
