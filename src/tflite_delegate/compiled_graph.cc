@@ -103,6 +103,13 @@ Status CompiledGraph::compile(const CompileSettings& settings) {
   return okStatus();
 }
 
+Shape CompiledGraph::outputDims(size_t i) const {
+  Shape dims = ports_.outputs[i].dims;
+  // A complex number is two floats for the model.
+  if (ports_.outputs[i].form == ElementForm::COMPLEX64) dims.back() /= 2;
+  return dims;
+}
+
 Status CompiledGraph::checkSizes(const std::vector<ModelPort>& ports,
                                  std::span<const Bytes> bytes) const {
   if (ports.size() != bytes.size()) {

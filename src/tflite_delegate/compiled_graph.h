@@ -43,8 +43,8 @@ class CompiledGraph {
   static Result<std::unique_ptr<CompiledGraph>> create(ImportedGraph graph,
                                                        const CompileSettings& settings);
 
-  // The dimensions of an output, in the order of the graph.
-  const Shape& outputDims(size_t i) const { return ports_.outputs[i].dims; }
+  // The dimensions of an output's tensor, in the order of the graph.
+  Shape outputDims(size_t i) const;
   // The interpreter's variables that the graph reads and writes.
   const std::vector<int32_t>& states() const { return states_; }
   // Computes once. The lists have the order of the graph, and of states(). After a failure the

@@ -52,6 +52,7 @@ class Selector {
     // by one. A partition that fails in spite of that stays with the interpreter.
     HALYARD_RETURN_IF_ERROR(compileAll());
     for (const auto& [node, reason] : std::exchange(failed_, {})) examine(nodeOf(node));
+    refuseAfterOpenSizes();
     HALYARD_RETURN_IF_ERROR(compileAll());
     while (!failed_.empty()) {
       for (const auto& [node, reason] : failed_) refuse(node, reason);
@@ -99,6 +100,19 @@ class Selector {
 
   const LiveNode& nodeOf(int32_t index) const {
     return *std::ranges::find(nodes_, index, &LiveNode::index);
+  }
+
+  // Leaves nodes with the interpreter that follow from a size that depends on values. Only during
+  // an execution the interpreter knows their shapes.
+  void refuseAfterOpenSizes() {
+    if (openSizes_.empty()) return;
+    for (const LiveNode& node : nodes_) {
+      const bool isOpen = std::ranges::any_of(
+          node.inputs, [&](int32_t tensor) { return openSizes_.contains(tensor); });
+      if (!isOpen) continue;
+      openSizes_.insert(node.outputs.begin(), node.outputs.end());
+      refuse(node.index, "the size of its input depends on values");
+    }
   }
 
   // Leaves nodes that compute constants with the interpreter if one of their readers stays there.
@@ -220,6 +234,7 @@ class Selector {
     if (!imported.ok()) return refuse(node.index, imported.status().message());
     for (const import::ModelPort& port : imported->model.outputs) {
       if (knownByteSize(port.type, port.dims)) continue;
+      openSizes_.insert(node.outputs.begin(), node.outputs.end());
       return refuse(node.index, "the size of its output depends on values");
     }
   }
@@ -244,6 +259,7 @@ class Selector {
   MappedModel model_;
   std::vector<LiveNode> nodes_;  // of the plan
   std::map<int32_t, std::string> refused_;
+  std::set<int32_t> openSizes_;  // tensors whose sizes depend on values
   std::vector<Partition> partitions_;
   std::map<int32_t, std::string> failed_;  // nodes of the partition that cannot be compiled
 };
