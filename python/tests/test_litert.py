@@ -61,7 +61,8 @@ def assert_same(ours, theirs, limit=1e-5):
 @pytest.mark.parametrize("path", [INT8, FLOAT])
 def test_the_whole_model_runs_on_the_device(path, tmp_path):
     report = tmp_path / "report.json"
-    delegate = halyard.litert.delegate(device="halyard-cpu", require_device=True, report=report)
+    delegate = halyard.litert.delegate(device="halyard-cpu", require_device=True, claim_all=True,
+                                       report=report)
     interpreter, plain = make(path, [delegate]), make(path)
     for seed in range(3):
         values = random_inputs(plain, seed)
@@ -124,7 +125,7 @@ def drivers():
 
 def test_threads_go_on_after_the_death_of_a_driver(tmp_path):
     report = tmp_path / "report.json"
-    delegate = halyard.litert.delegate(device="halyard-cpu", report=report)
+    delegate = halyard.litert.delegate(device="halyard-cpu", claim_all=True, report=report)
     plain = make(INT8)
     values = random_inputs(plain)
     expected = results(plain, values)
