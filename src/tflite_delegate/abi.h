@@ -106,6 +106,11 @@ struct LiteTensor {
   const IntArray* dimsSignature;  // -1: unknown; null or empty if all dimensions are known
 };
 
+// The dimensions of a tensor; none for a scalar, and for a tensor that has no list.
+inline std::span<const int32_t> dimsOf(const LiteTensor& tensor) {
+  return tensor.dims == nullptr ? std::span<const int32_t>() : tensor.dims->values();
+}
+
 struct LiteNode {
   const IntArray* inputs;
   const IntArray* outputs;

@@ -149,7 +149,7 @@ class Kernel {
   std::vector<Shape> inputShapes(const LiteContext& context) const {
     std::vector<Shape> shapes;
     for (const int32_t tensor : graph_.inputs) {
-      const auto dims = context.tensors[tensor].dims->values();
+      const auto dims = dimsOf(context.tensors[tensor]);
       shapes.emplace_back(dims.begin(), dims.end());
     }
     return shapes;
@@ -158,7 +158,7 @@ class Kernel {
   Status resizeOutput(LiteContext* context, size_t i) {
     LiteTensor& tensor = context->tensors[graph_.outputs[i]];
     Shape dims = shapes_.front().compiled->outputDims(i);
-    const auto now = tensor.dims->values();
+    const auto now = dimsOf(tensor);
     // A scalar of the interpreter is one element for NNAPI.
     if (now.empty() && dims == Shape{1}) return okStatus();
     const auto same = [](int32_t a, uint32_t b) { return static_cast<uint32_t>(a) == b; };

@@ -142,10 +142,8 @@ class GraphWriter {
   Result<Offset<tfl::Tensor>> writeTensor(int32_t index) {
     const LiteTensor& tensor = context_.tensors[index];
     HALYARD_ASSIGN_OR_RETURN(const tfl::TensorType type, fileType(tensor.type));
-    std::vector<int32_t> dims;
-    if (tensor.dims != nullptr) {
-      dims.assign(tensor.dims->values().begin(), tensor.dims->values().end());
-    }
+    const auto now = dimsOf(tensor);
+    const std::vector<int32_t> dims(now.begin(), now.end());
     const auto quantization = writeQuantization(tensor);
     uint32_t buffer = 0;
     // The inputs have the sizes that they have now. The sizes of others may follow from values.
