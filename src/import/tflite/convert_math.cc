@@ -34,20 +34,6 @@ Status convertUnary(Node& node) {
   return node.applyInFloat(kType, operands.x, {}, operands.y);
 }
 
-// Converts operations that NNAPI supports directly: inputs in order, and any quantisation of the
-// output.
-template <OperationType kType, size_t kInputs>
-Status convertPlain(Node& node) {
-  HALYARD_RETURN_IF_ERROR(node.expectCounts(kInputs, kInputs, 1));
-  OperandIndexes inputs;
-  for (size_t i = 0; i < kInputs; ++i) {
-    HALYARD_ASSIGN_OR_RETURN(const uint32_t x, node.input(i));
-    inputs.push_back(x);
-  }
-  HALYARD_ASSIGN_OR_RETURN(const uint32_t y, node.output(0));
-  return node.builder().addOperation(kType, std::move(inputs), {y});
-}
-
 // A quantised hyperbolic tangent covers [-1, 1) in steps of 1/128.
 Status convertTanh(Node& node) {
   HALYARD_ASSIGN_OR_RETURN(const UnaryOperands operands, unaryOperands(node));

@@ -13,19 +13,6 @@ using enum OperationType;
 // The limit of lists that the importer reads from the file, in elements.
 constexpr size_t kMostListed = size_t{1} << 16;
 
-// Converts operators that an operation has in the same form: `kInputs` inputs in order.
-template <OperationType kType, size_t kInputs>
-Status convertSame(Node& node) {
-  HALYARD_RETURN_IF_ERROR(node.expectCounts(kInputs, kInputs, 1));
-  OperandIndexes inputs;
-  for (size_t i = 0; i < kInputs; ++i) {
-    HALYARD_ASSIGN_OR_RETURN(const uint32_t x, node.input(i));
-    inputs.push_back(x);
-  }
-  HALYARD_ASSIGN_OR_RETURN(const uint32_t y, node.output(0));
-  return node.builder().addOperation(kType, std::move(inputs), {y});
-}
-
 Result<int32_t> singleInt(const Node& node, size_t i, std::string_view what) {
   HALYARD_ASSIGN_OR_RETURN(const std::vector<int32_t> values, node.constantInts(i, what, 1));
   if (values.empty()) return badData("{} has no value", what);
@@ -212,7 +199,7 @@ constexpr OptionsNeed kMayLack = OptionsNeed::OPTIONAL;
 constexpr OptionsNeed kNeeds = OptionsNeed::REQUIRED;
 
 constexpr Converter kConverters[] = {
-    {Op::SCATTER_ND, Opt::ScatterNdOptions, kMayLack, convertSame<SCATTER_ND, 3>, kTakesOpenRank},
+    {Op::SCATTER_ND, Opt::ScatterNdOptions, kMayLack, convertPlain<SCATTER_ND, 3>, kTakesOpenRank},
     {Op::SPARSE_TO_DENSE, Opt::SparseToDenseOptions, kMayLack, convertSparseToDense, kTakesInt64},
     {Op::SEGMENT_SUM, Opt::SegmentSumOptions, kMayLack, convertSegmentSum, kTakesOpenDimensions},
     {Op::UNSORTED_SEGMENT_SUM, Opt::UnsortedSegmentSumOptions, kMayLack,

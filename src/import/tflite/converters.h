@@ -4,6 +4,7 @@
 #pragma once
 
 #include <span>
+#include <utility>
 
 #include "halyard/driver/status.h"
 #include "import/tflite/node.h"
@@ -41,6 +42,20 @@ const Converter* converterOf(tfl::BuiltinOperator op);
 // A custom operator with options in a FlexBuffer; see convert_detection.cc.
 inline constexpr std::string_view kDetectionOperator = "TFLite_Detection_PostProcess";
 Status convertDetectionPostprocess(Node& node);
+
+// Converts operations that NNAPI supports directly: inputs in order, and any quantisation of the
+// output.
+template <OperationType kType, size_t kInputs>
+Status convertPlain(Node& node) {
+  HALYARD_RETURN_IF_ERROR(node.expectCounts(kInputs, kInputs, 1));
+  OperandIndexes inputs;
+  for (size_t i = 0; i < kInputs; ++i) {
+    HALYARD_ASSIGN_OR_RETURN(const uint32_t x, node.input(i));
+    inputs.push_back(x);
+  }
+  HALYARD_ASSIGN_OR_RETURN(const uint32_t y, node.output(0));
+  return node.builder().addOperation(kType, std::move(inputs), {y});
+}
 
 // Returns the value of a quantised or float16 constant as TENSOR_FLOAT32. The result is a constant,
 // or the output of a DEQUANTIZE of one. With the DEQUANTIZE, weights stay as in the file, for
