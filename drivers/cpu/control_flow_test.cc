@@ -16,13 +16,15 @@
 #include "cpu/model_for_test.h"
 #include "cpu_driver.h"
 #include "test_definitions.h"
-#include "trace/recorder.h"
+#include "trace_marks_for_test.h"
 
 namespace halyard::cpudriver {
 namespace {
 
 using cpu::testing::TestModel;
 using ::testing::HasSubstr;
+using testing::Marks;
+using testing::marksOf;
 
 constexpr OperandType kFloats = OperandType::TENSOR_FLOAT32;
 constexpr OperandType kInts = OperandType::TENSOR_INT32;
@@ -100,33 +102,6 @@ hal::RequestArgument argument(std::vector<T>& values, Shape dims = {}) {
   made.length = static_cast<uint32_t>(values.size() * sizeof(T));
   made.dimensions = std::move(dims);
   return made;
-}
-
-// Operations in a trace of this thread, by whose kernels may compute them.
-struct Marks {
-  size_t steps = 0;
-  size_t stepsInBodies = 0;
-  size_t executors = 0;
-};
-
-template <typename F>
-Marks marksOf(const F& f) {
-  auto created = trace::Recorder::create(4096);
-  EXPECT_TRUE(created.ok()) << created.status().toString();
-  const std::shared_ptr<trace::Recorder> recorder = std::move(*created);
-  {
-    const trace::ActiveRecorder active;
-    const trace::RecorderUse use(recorder);
-    f();
-  }
-  Marks marks;
-  for (const trace::Record& record : recorder->records()) {
-    if (record.phase != static_cast<uint8_t>(trace::Phase::COMPUTATION)) continue;
-    const bool isStep = record.layer == static_cast<uint8_t>(trace::Layer::DRIVER);
-    ++(isStep ? marks.steps : marks.executors);
-    if (isStep && record.subgraph != 0) ++marks.stepsInBodies;
-  }
-  return marks;
 }
 
 class ControlFlowTest : public ::testing::Test {

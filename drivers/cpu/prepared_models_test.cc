@@ -16,13 +16,15 @@
 #include "model_for_test.h"
 #include "test_definitions.h"
 #include "testing/layers_model.h"
-#include "trace/recorder.h"
+#include "trace_marks_for_test.h"
 
 namespace halyard::cpudriver {
 namespace {
 
 using testing::Builder;
 using ::testing::HasSubstr;
+using testing::Marks;
+using testing::marksOf;
 using testing::ModelForTest;
 
 constexpr OperandType kType = OperandType::TENSOR_QUANT8_ASYMM;
@@ -52,31 +54,6 @@ struct Images {
   std::vector<uint8_t> out;
   hal::Request request;
 };
-
-// Operations that were computed in a trace of this thread, by whose kernels they were.
-struct Marks {
-  size_t own = 0;
-  size_t executors = 0;
-};
-
-template <typename F>
-Marks marksOf(const F& f) {
-  auto created = trace::Recorder::create(4096);
-  EXPECT_TRUE(created.ok()) << created.status().toString();
-  const std::shared_ptr<trace::Recorder> recorder = std::move(*created);
-  {
-    const trace::ActiveRecorder active;
-    const trace::RecorderUse use(recorder);
-    f();
-  }
-  Marks marks;
-  for (const trace::Record& record : recorder->records()) {
-    if (record.phase != static_cast<uint8_t>(trace::Phase::COMPUTATION)) continue;
-    marks.own += record.layer == static_cast<uint8_t>(trace::Layer::DRIVER) ? 1 : 0;
-    marks.executors += record.layer == static_cast<uint8_t>(trace::Layer::CPU) ? 1 : 0;
-  }
-  return marks;
-}
 
 class OpenModelsTest : public ::testing::Test {
  protected:
@@ -122,13 +99,13 @@ TEST_F(OpenModelsTest, AreComputedByTheDriversOwnKernels) {
   const auto known = prepare(*driver_, test_.model());
   (void)test_.run(*known);
   const Marks all = marksOf([&] { EXPECT_FALSE(test_.run(*known).empty()); });
-  ASSERT_GT(all.own, 0u);
+  ASSERT_GT(all.steps, 0u);
   for (const bool knowsRank : {true, false}) {
     const auto open = prepare(*driver_, test_.open(knowsRank));
     for (const uint32_t batch : {1u, 5u}) {
       for (int use = 0; use < 2; ++use) {
         const Marks marks = marksOf([&] { EXPECT_EQ(compute(*open, batch), expected(batch)); });
-        EXPECT_EQ(marks.own, all.own) << "use " << use;
+        EXPECT_EQ(marks.steps, all.steps) << "use " << use;
       }
       const Marks marks = marksOf([&] { (void)compute(*open, batch); });
       EXPECT_EQ(marks.executors, 0u);
@@ -151,7 +128,7 @@ TEST_F(OpenModelsTest, ARepeatedExecutionKeepsWhatIsMadeForItsSizes) {
       ASSERT_EQ(result.outputShapes.size(), 1u);
       EXPECT_EQ(result.outputShapes[0].dimensions, ModelForTest::outputDims(3));
     });
-    EXPECT_GT(marks.own, 0u);
+    EXPECT_GT(marks.steps, 0u);
     EXPECT_EQ(marks.executors, 0u);
     Images right(3);
     right.in = images.in;
@@ -251,7 +228,7 @@ TEST_F(OpenModelsTest, WhatCannotBeCompiledTheExecutorComputes) {
             repeats ? repeated->compute({}) : open.executeSynchronously(images.request, {});
         EXPECT_TRUE(result.status.ok()) << result.status.toString();
       });
-      EXPECT_EQ(marks.own, 0u);
+      EXPECT_EQ(marks.steps, 0u);
       EXPECT_GT(marks.executors, 0u);
       EXPECT_EQ(images.out, expected(repeats ? 3 : 2));
     }
