@@ -38,6 +38,7 @@ struct ValidateOptions {
   bool list = false;
   std::vector<std::string> areas;
   std::vector<std::string> checks;
+  std::vector<std::string> except;
   std::vector<std::string> vectors;
   std::vector<std::string> models;
   std::string data;
@@ -188,8 +189,12 @@ class Validation {
   }
 
   bool isWanted(const ListedCheck& check) const {
-    if (options_.checks.empty()) return true;
-    return std::any_of(options_.checks.begin(), options_.checks.end(), [&](const std::string& one) {
+    return (options_.checks.empty() || matchesAny(options_.checks, check)) &&
+           !matchesAny(options_.except, check);
+  }
+
+  static bool matchesAny(const std::vector<std::string>& globs, const ListedCheck& check) {
+    return std::any_of(globs.begin(), globs.end(), [&](const std::string& one) {
       return validation::matchesGlob(one, check.id()) ||
              validation::matchesGlob(one, check.check.name);
     });
@@ -285,6 +290,10 @@ Command addValidateCommand(CLI::App& parent) {
       ->option_text("A");
   app->add_option("--check", options->checks,
                   "Only checks whose AREA/NAME or NAME matches, with * and ?; may be repeated")
+      ->allow_extra_args(false)
+      ->option_text("GLOB");
+  app->add_option("--except", options->except,
+                  "Leave out the checks whose AREA/NAME or NAME matches; may be repeated")
       ->allow_extra_args(false)
       ->option_text("GLOB");
   app->add_flag("--list", options->list, "Print the checks and run none");

@@ -42,6 +42,14 @@ TEST_F(ValidateTest, ListsWithoutRunning) {
   EXPECT_THAT(outcome.output, Not(HasSubstr("conformance/")));
 }
 
+TEST_F(ValidateTest, LeavesChecksOut) {
+  const CommandOutcome outcome =
+      validate("--check 'hal/info/*' --except 'hal/info/status@*' --list", manifest());
+  EXPECT_EQ(outcome.exitStatus, 0) << outcome.output << outcome.errors;
+  EXPECT_THAT(outcome.output, HasSubstr("hal/info/"));
+  EXPECT_THAT(outcome.output, Not(HasSubstr("hal/info/status")));
+}
+
 TEST_F(ValidateTest, AGoodDriverPasses) {
   const CommandOutcome outcome =
       validate("--check 'hal/info/*' --check conformance/add/plain --json '" + folder_ +
