@@ -101,12 +101,12 @@ void addCaching(std::vector<Misuse>& rows) {
     return SL_ANeuralNetworksDevice_getNumberOfCacheFilesNeeded(device, &w.number, &data);
   });
   rows.push_back(
-      {count + "_NullModelCount", kUnexpectedNull, "numModelCacheFiles is null", [](World& w) {
+      {needed + "_NullModelCount", kUnexpectedNull, "numModelCacheFiles is null", [](World& w) {
          return SL_ANeuralNetworksDevice_getNumberOfCacheFilesNeeded(w.device(), nullptr,
                                                                      &w.number);
        }});
   rows.push_back(
-      {count + "_NullDataCount", kUnexpectedNull, "numDataCacheFiles is null", [](World& w) {
+      {needed + "_NullDataCount", kUnexpectedNull, "numDataCacheFiles is null", [](World& w) {
          return SL_ANeuralNetworksDevice_getNumberOfCacheFilesNeeded(w.device(), &w.number,
                                                                      nullptr);
        }});
