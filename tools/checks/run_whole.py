@@ -74,8 +74,9 @@ def jobs_of(tests):
 
 
 def run(job, environment):
-    """(job, tests failed or not run, output to show)"""
+    """(job, tests failed or not run, output to show, seconds)"""
     label, command, folder, own, count = job
+    started = time.time()
     with tempfile.NamedTemporaryFile(suffix=".xml") as report:
         gtest = any(a.startswith("--gtest_filter") for a in command)
         arguments = command + ([f"--gtest_output=xml:{report.name}"] if gtest else [])
@@ -97,7 +98,7 @@ def run(job, environment):
             except ElementTree.ParseError:
                 passed = 0  # the process died before it wrote its report
         failed = max(count - passed, 1 if code else 0)
-        return job, failed, output if failed else ""
+        return job, failed, output if failed else "", time.time() - started
 
 
 def summary(output):
@@ -127,18 +128,18 @@ def main():
     summaries = []
     started = time.time()
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
-        for job, lost, output in pool.map(lambda job: run(job, environment), jobs):
+        for job, lost, output, seconds in pool.map(lambda job: run(job, environment), jobs):
             failed += lost
             passed += job[4] - min(lost, job[4])
             print(f"{'FAILED' if lost else 'passed'} {job[0]} ({job[4]} tests), "
-                  f"{time.time() - started:.0f} s", flush=True)
+                  f"{seconds:.0f} s", flush=True)
             if lost:
                 print("\n".join(output.splitlines()[-120:]), flush=True)
                 summaries.append(f"FAILED {job[0]}:\n{summary(output)}")
     # Again at the end, where a log that is cut in the middle still has them.
     for text in summaries:
         print(text)
-    print(f"tests: {passed} passed, {failed} failed")
+    print(f"tests: {passed} passed, {failed} failed, in {time.time() - started:.0f} s")
     return 1 if failed else 0
 
 

@@ -53,11 +53,11 @@ const Defect kDefects[] = {
          }},
     {.name = "crash-after-a-hundred",
      .what = "dies in its hundredth execution",
-     .check = "crash/multi-process-model-load-stress-100",
+     .check = "crash/resource-growth-stress",
      .personality = R"({"faults": [{"at": "execute", "nth": 100, "do": "crash"}]})"},
     {.name = "hang-after-a-hundred",
      .what = "never returns from its hundredth execution, nor from a later one",
-     .check = "crash/client-early-termination-stress",
+     .check = "crash/resource-growth-stress",
      .computed =
          [](Computed& c) {
            if (c.number >= 100) hang();

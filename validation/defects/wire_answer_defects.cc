@@ -230,7 +230,7 @@ const Defect kDefects[] = {
          }},
     {.name = "early-fence",
      .what = "says that a fenced execution is complete when it begins",
-     .check = "hal/fenced/runs",
+     .check = "hal/fenced/waits_for_fences",
      .answer =
          [](WireMessage& m) {
            onResult<Prepared13, Prepared13::ExecuteFencedResults>(
