@@ -15,7 +15,6 @@ endif()
 # A wheel has a limit of size. The time of this code does not matter: the command line, the kit, and
 # the work before an execution.
 foreach(target
-    halyard_api_fuzz
     halyard_cli
     halyard_cli_texts
     halyard_client_session

@@ -4,8 +4,8 @@
     delegate_table.py [--build FOLDER] [--threads N] [--json F] [MODEL.tflite]...
 
 Columns: the interpreter's own kernels (XNNPACK), the delegate on halyard-cpu, and the delegate on
-two devices that divide the model: the reference driver twice, once with CONV_2D, DEPTHWISE_CONV_2D
-and FULLY_CONNECTED only. Nodes are those that the delegate takes. A
+two devices that divide the model. Both are the reference driver; the faster one takes CONV_2D,
+DEPTHWISE_CONV_2D and FULLY_CONNECTED only. Nodes are those that the delegate takes. A
 distance is the largest over random inputs: in quanta of 8-bit outputs, and as a share of the range
 of float outputs. Latencies are medians of turns of one process for each column. Ratios are medians
 of the ratios within a turn.

@@ -102,7 +102,8 @@ void dropBurst(ObjectTable& table, ByteSource& bytes) {
   if (const auto* const burst = table.pick(table.bursts, bytes)) table.drop(burst);
 }
 
-// Descriptors of memory, of no file, and invalid ones. The callee duplicates what it keeps.
+// Descriptors of memory, of no file, and invalid ones. The callee duplicates the descriptors that
+// it keeps.
 void setCacheFiles(ObjectTable& table, ByteSource& bytes) {
   ANeuralNetworksCompilation* const handle = handleOf(table.pick(table.compilations, bytes));
   std::vector<int> files(bytes.below(4));
