@@ -167,18 +167,34 @@ void runBestPiece(const Piece<typename F::Element>& piece, const F& function,
   ops::runBest<&runPiece<F>>(&piece, &function);
 }
 
+// The most elements of a row of the second tensor that is copied several times in a row, so that
+// loops have many steps.
+constexpr size_t kMostRepeated = 256;
+constexpr size_t kRepeatedElements = 2 * kMostRepeated;
+
+// Whether each row of the first tensor meets the one short row of the second, as pixels meet a
+// value for each channel.
+bool repeatsShortRow(const ops::BroadcastPlan& plan) {
+  return plan.outer.size() == 1 && plan.outer[0].strideA == plan.row.extent &&
+         plan.outer[0].strideB == 0 && plan.row.strideA == 1 && plan.row.strideB == 1 &&
+         plan.row.extent <= kMostRepeated;
+}
+
 template <typename F>
 class BinaryKernel final : public Kernel {
+  using T = typename F::Element;
+
  public:
   BinaryKernel(const KernelSite& site, F function)
       : plan_(ops::planBroadcast(site.inputs[0].dims, site.inputs[1].dims, site.outputs[0].dims)),
+        repeatsShortRow_(repeatsShortRow(plan_)),
         count_(site.outputs[0].elementCount()),
         level_(site.level),
         function_(function) {}
 
   Status run(const KernelOperands& operands, ops::KernelServices& services) const override {
-    using T = typename F::Element;
     services.parallelFor(count_, ops::kElementGrain, [&](size_t begin, size_t end) {
+      if (repeatsShortRow_) return runRepeated(operands, begin, end);
       ops::forEachBroadcastRow(
           plan_, begin, end, [&](size_t a, size_t b, size_t out, size_t length) {
             const Piece<T> piece = {operands.input<T>(0) + a,    operands.input<T>(1) + b,
@@ -191,7 +207,27 @@ class BinaryKernel final : public Kernel {
   }
 
  private:
+  // Elements [begin, end) with whole copies of the second tensor's row.
+  void runRepeated(const KernelOperands& operands, size_t begin, size_t end) const {
+    const size_t extent = plan_.row.extent;
+    const size_t copies = kRepeatedElements / extent;
+    T row[kRepeatedElements];
+    for (size_t i = 0; i < copies; ++i) {
+      std::copy_n(operands.input<T>(1), extent, row + i * extent);
+    }
+    size_t within = begin % extent;
+    while (begin < end) {
+      const size_t length = std::min(copies * extent - within, end - begin);
+      runBestPiece(
+          {operands.input<T>(0) + begin, row + within, operands.output<T>(0) + begin, length, 1, 1},
+          function_, level_);
+      begin += length;
+      within = 0;
+    }
+  }
+
   const ops::BroadcastPlan plan_;
+  const bool repeatsShortRow_;
   const size_t count_;
   const ops::SimdLevel level_;
   const F function_;

@@ -8,7 +8,8 @@ using enum OperandType;
 
 const std::pair<Shape, Shape> kShapes[] = {
     {{2, 3, 5, 7}, {2, 3, 5, 7}}, {{4, 37}, {37}},      {{4, 37}, {4, 1}}, {{1}, {3, 70}},
-    {{3, 1, 9}, {1, 33, 9}},      {{40, 1000}, {1000}}, {{5, 1}, {1, 6}},  {{1, 1}, {1}}};
+    {{3, 1, 9}, {1, 33, 9}},      {{40, 1000}, {1000}}, {{5, 1}, {1, 6}},  {{1, 1}, {1}},
+    {{2, 30, 41, 3}, {1, 1, 3}}};
 
 TEST(BinaryKernel, IsTheReferenceForAllWaysOfBroadcasting) {
   RandomOperands random(31);
