@@ -5,10 +5,10 @@
 
 Columns: the interpreter's own kernels (XNNPACK), the delegate on halyard-cpu, and the delegate on
 two devices that divide the model. Both are the reference driver; the faster one takes CONV_2D,
-DEPTHWISE_CONV_2D and FULLY_CONNECTED only. Nodes are those that the delegate takes. A
-distance is the largest over random inputs: in quanta of 8-bit outputs, and as a share of the range
-of float outputs. Latencies are medians of turns of one process for each column. Ratios are medians
-of the ratios within a turn.
+DEPTHWISE_CONV_2D and FULLY_CONNECTED only. Nodes are those that the delegate takes, and the number
+of devices that compute them follows. A distance is the largest over random inputs: in quanta of
+8-bit outputs, and as a share of the range of float outputs. Latencies are medians of turns of one
+process for each column. Ratios are medians of the ratios within a turn.
 
 It needs the packages of requirements.txt. Without models it runs those of ../shared/models.
 Exit status: 0, or 1 if a model fails.
@@ -223,8 +223,8 @@ def text_of(cell):
         return "fails"
     text = f"{cell['ms']:.3g} ms"
     if "ratio" in cell:
-        text = f"{cell['nodes']} nodes, {cell['quanta']:.0f} quanta, {cell['share']:.0e}, {text}, " \
-               f"{cell['ratio']:.2f}"
+        text = f"{cell['nodes']} nodes on {len(cell['devices'])}, {cell['quanta']:.0f} quanta, " \
+               f"{cell['share']:.0e}, {text}, {cell['ratio']:.2f}"
     return text
 
 
