@@ -42,7 +42,8 @@ foreach(target
     halyard_workloads)
   target_compile_options(${target} PRIVATE -Os)
 endforeach()
-# Five files contain the reference kernels. -O3 without its copies of loops and functions is as fast.
+# Five files contain the reference kernels. Without the copies of loops and functions that -O3 makes,
+# models take at most a tenth more time on the runtime's own CPU device.
 target_compile_options(halyard_ops PRIVATE -O2 -ftree-vectorize -fvect-cost-model=dynamic)
 add_custom_target(halyard_wheel
   DEPENDS halyard_python halyard_python_stub halyard ${drivers} ${libraries})
