@@ -16,7 +16,8 @@ interface IDevice extends(V11.IDevice) {
   getSupportedExtensions @3 ()
       -> (status :T.ErrorStatus, message :Text, extensions :List(T.Extension));
   getSupportedOperations12 @4 (model :T.Model)
-      -> (status :T.ErrorStatus, message :Text, supported :List(Bool));
+      -> (status :T.ErrorStatus, message :Text, supported :List(Bool),
+          details :List(T.OperationSupport));
   getNumberOfCacheFilesNeeded @5 ()
       -> (status :T.ErrorStatus, message :Text, numModelCache :UInt32, numDataCache :UInt32,
           preferences :UInt32 = 7);

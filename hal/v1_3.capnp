@@ -11,7 +11,8 @@ using V12 = import "v1_2.capnp";
 interface IDevice extends(V12.IDevice) {
   getCapabilities13 @0 () -> (status :T.ErrorStatus, message :Text, capabilities :T.Capabilities);
   getSupportedOperations13 @1 (model :T.Model)
-      -> (status :T.ErrorStatus, message :Text, supported :List(Bool));
+      -> (status :T.ErrorStatus, message :Text, supported :List(Bool),
+          details :List(T.OperationSupport));
   # About the operations of `main`.
   prepareModel13 @2 (model :T.Model, preference :T.ExecutionPreference, priority :T.Priority,
                      deadline :T.OptionalTimePoint, modelCache :List(T.Handle),
@@ -32,7 +33,7 @@ interface IDevice extends(V12.IDevice) {
                          deadline :T.OptionalTimePoint, callback :IPreparedModelCallback,
                          attributes :T.ExtensionAttributes, obsoleteAtOnce :Bool)
       -> (status :T.ErrorStatus, message :Text, supported :List(Bool),
-          obsoletePrepared :AnyPointer);
+          obsoletePrepared :AnyPointer, details :List(T.OperationSupport));
   # getSupportedOperations13 and prepareModel13 without cache files in one call, so that the model
   # travels once. The call answers as getSupportedOperations13 does. If all operations are supported,
   # the preparation begins after the answer, and `callback` gets its result. Otherwise `callback` is

@@ -166,12 +166,12 @@ class PersonalityDevice final : public hal::Device {
   const hal::DeviceInfo& info() const override { return personality().info; }
   hal::DeviceStatus status() override { return personality().status; }
 
-  Result<std::vector<bool>> getSupportedOperations(const ValidModel& model) override {
+  Result<hal::SupportedOperations> getSupportedOperations(const ValidModel& model) override {
     const FaultPlan::Call call =
         behaviour_->faults.enter(FaultPoint::GET_SUPPORTED_OPERATIONS, model.share().get());
     HALYARD_RETURN_IF_ERROR(call.at(FaultMoment::BEFORE));
     HALYARD_RETURN_IF_ERROR(pauseFor(personality().delays.getSupportedOperations, {}, {}));
-    HALYARD_ASSIGN_OR_RETURN(std::vector<bool> supported, supportedOperations(model));
+    HALYARD_ASSIGN_OR_RETURN(hal::SupportedOperations supported, supportedOperations(model));
     HALYARD_RETURN_IF_ERROR(call.at(FaultMoment::WORK));
     (void)call.at(FaultMoment::ANSWER);
     return supported;
@@ -220,18 +220,19 @@ class PersonalityDevice final : public hal::Device {
  private:
   const Personality& personality() const { return behaviour_->personality; }
 
-  Result<std::vector<bool>> supportedOperations(const ValidModel& model) {
-    HALYARD_ASSIGN_OR_RETURN(std::vector<bool> supported, cpu_->getSupportedOperations(model));
-    const std::vector<bool> allowed = allowedOperations(personality().support, *model);
-    for (size_t i = 0; i < supported.size(); ++i) supported[i] = supported[i] && allowed[i];
+  Result<hal::SupportedOperations> supportedOperations(const ValidModel& model) {
+    HALYARD_ASSIGN_OR_RETURN(hal::SupportedOperations supported,
+                             cpu_->getSupportedOperations(model));
+    restrict(personality().support, *model, supported);
     return supported;
   }
   Status checkSupported(const ValidModel& model) {
-    HALYARD_ASSIGN_OR_RETURN(const std::vector<bool> supported, supportedOperations(model));
-    const auto first = std::find(supported.begin(), supported.end(), false);
+    HALYARD_ASSIGN_OR_RETURN(const hal::SupportedOperations supported, supportedOperations(model));
+    const auto first = std::ranges::find(supported, false, &hal::OperationSupport::supported);
     if (first == supported.end()) return okStatus();
     const auto index = static_cast<size_t>(first - supported.begin());
-    return badData("{} is not supported", operationText(index, model->main.operations[index].type));
+    return badData("{} is not supported: {}",
+                   operationText(index, model->main.operations[index].type), first->reason);
   }
 
   Result<CompiledCode> codeFor(const SavedModel& saved,

@@ -52,7 +52,7 @@ struct Defect {
   // Hooks. Null: no change.
   void (*info)(hal::DeviceInfo& info) = nullptr;
   void (*model)(Model& model) = nullptr;  // changes the model that is computed
-  void (*supported)(const Model& model, std::vector<bool>& answers) = nullptr;
+  void (*supported)(const Model& model, hal::SupportedOperations& answers) = nullptr;
   void (*options)(hal::ExecuteOptions& options) = nullptr;
   void (*computed)(Computed& computed) = nullptr;
   void (*prepared)() = nullptr;  // called after a model is prepared

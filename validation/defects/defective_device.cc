@@ -84,7 +84,7 @@ class DefectiveDevice final : public hal::Device {
   const hal::DeviceInfo& info() const override { return info_; }
   hal::DeviceStatus status() override { return inner_->status(); }
 
-  Result<std::vector<bool>> getSupportedOperations(const ValidModel& model) override {
+  Result<hal::SupportedOperations> getSupportedOperations(const ValidModel& model) override {
     auto answers = inner_->getSupportedOperations(model);
     if (answers.ok() && defect_.supported != nullptr) defect_.supported(*model, *answers);
     return answers;

@@ -48,12 +48,12 @@ const Defect kDefects[] = {
      .area = "hal",
      .personality = R"({"supports": {"not_operations": ["SOFTMAX"]}})",
      .supported = [](const Model&,
-                     std::vector<bool>& answers) { answers.assign(answers.size(), true); }},
+                     hal::SupportedOperations& answers) { answers.assign(answers.size(), true); }},
     {.name = "longest-forms-only",
      .what = "takes operations with all inputs that they may have, and not without",
      .area = "hal",
      .supported =
-         [](const Model& model, std::vector<bool>& answers) {
+         [](const Model& model, hal::SupportedOperations& answers) {
            for (size_t i = 0; i < answers.size(); ++i) {
              if (hasLeftOut(model.main.operations[i])) answers[i] = false;
            }
@@ -61,7 +61,7 @@ const Defect kDefects[] = {
     {.name = "answers-too-few",
      .what = "answers for all operations but the last",
      .area = "hal",
-     .supported = [](const Model&, std::vector<bool>& answers) { answers.pop_back(); }},
+     .supported = [](const Model&, hal::SupportedOperations& answers) { answers.pop_back(); }},
     {.name = "prepares-nothing",
      .what = "fails to prepare every third model that it has claimed",
      .area = "hal",

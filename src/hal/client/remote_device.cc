@@ -256,17 +256,17 @@ DeviceStatus RemoteDevice::status() {
   return *status <= DeviceStatus::OFFLINE ? *status : DeviceStatus::UNKNOWN;
 }
 
-Result<std::vector<bool>> RemoteDevice::getSupportedOperations(const ValidModel& model) {
+Result<SupportedOperations> RemoteDevice::getSupportedOperations(const ValidModel& model) {
   return supportedOperations(model, offeredLevel(info_),
                              [this](const ValidModel& part) { return askAbout(part); });
 }
 
-Result<std::vector<bool>> RemoteDevice::askAbout(const ValidModel& model) {
+Result<SupportedOperations> RemoteDevice::askAbout(const ValidModel& model) {
   const HalVersion version = manifest_.halVersion;
   HALYARD_ASSIGN_OR_RETURN(const Packed packed, pack(model, version), "driver '{}'",
                            manifest_.name);
   HALYARD_ASSIGN_OR_RETURN(const std::shared_ptr<DriverConnection> driver, connection());
-  return driver->call<std::vector<bool>>(
+  return driver->call<SupportedOperations>(
       methodName("getSupportedOperations", version),
       [&](Side& side) { return calls::askSupported(side, version, packed.outgoing()); },
       CallLimit::prompt(), {.phase = trace::Phase::COMPILATION});

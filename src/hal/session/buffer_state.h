@@ -4,6 +4,7 @@
 // Ownership: shared by its Buffers and by its executions.
 #pragma once
 
+#include "hal/session/buffer_memory.h"
 #include "hal/session/buffers.h"
 
 namespace halyard::hal {
@@ -21,7 +22,7 @@ struct Buffers::State {
   bool initialised = false;
   unsigned readers = 0;
   bool writing = false;
-  SharedMemoryPtr memory;  // null until a size is known
+  BufferMemory memory;  // none until a size is known
   MemoryAccount::Share share;
   Quota::Charge counted;
 };

@@ -18,17 +18,6 @@ ExecutionResult failed(Status status) {
   return result;
 }
 
-// An exception of the driver ends only its call.
-template <typename Call>
-Status guarded(Call call) {
-  try {
-    call();
-    return okStatus();
-  } catch (...) {
-    return statusOfException();
-  }
-}
-
 // Offset 0 with length 0 means a whole pool. Returns the request with real lengths, if it has such
 // an argument.
 std::optional<Request> bindWholePools(const Request& request) {
@@ -94,11 +83,10 @@ class SessionPreparedModel::Reusable final : public ReusableExecution {
   Reusable(SessionPreparedModel& preparedModel, const Request& request)
       : preparedModel_(preparedModel), request_(request), bound_(bindWholePools(request)) {}
   Status create() {
-    Result<std::unique_ptr<ReusableExecution>> created = opFailed("not created");
-    HALYARD_RETURN_IF_ERROR(guarded([&] {
-      created = preparedModel_.driver_->createReusableExecution(bound_ ? *bound_ : request_);
-    }));
-    HALYARD_ASSIGN_OR_RETURN(driver_, std::move(created));
+    HALYARD_ASSIGN_OR_RETURN(
+        driver_, guarded([&] {
+          return preparedModel_.driver_->createReusableExecution(bound_ ? *bound_ : request_);
+        }));
     return driver_ != nullptr ? okStatus() : opFailed("the driver created no execution");
   }
   ExecutionResult compute(const ExecuteOptions& options) override {
@@ -146,7 +134,10 @@ ExecutionResult SessionPreparedModel::takeTurn(const Request& request,
     const trace::RecorderUse use(session_->trace.get());
     const trace::Scope mark(trace::Layer::DRIVER, trace::Phase::EXECUTION, "execute",
                             {.context = traceContext_.load(std::memory_order_relaxed)});
-    thrown = guarded([&] { result = work(own); });
+    thrown = guarded([&] {
+      result = work(own);
+      return okStatus();
+    });
   };
   Status done = session_->services->takeTurn(priority_, session_->lane, own.deadline, own.cancel,
                                              std::ref(turn));
@@ -200,10 +191,7 @@ Status SessionPreparedModel::saveToCache(int modelCache, int dataCache, const To
   }
   HALYARD_RETURN_IF_ERROR(checkEmptyFile(modelCache), "model cache file");
   HALYARD_RETURN_IF_ERROR(checkEmptyFile(dataCache), "data cache file");
-  Status saved;
-  HALYARD_RETURN_IF_ERROR(
-      guarded([&] { saved = driver_->saveToCache(modelCache, dataCache, token); }));
-  return saved;
+  return guarded([&] { return driver_->saveToCache(modelCache, dataCache, token); });
 }
 
 Result<std::unique_ptr<Burst>> SessionPreparedModel::configureBurst() {

@@ -163,8 +163,8 @@ TestDevice::TestDevice(HalVersion version) {
   info_.capabilities = Capabilities::uniform({2.0f, 3.0f});
 }
 
-Result<std::vector<bool>> TestDevice::getSupportedOperations(const ValidModel& model) {
-  std::vector<bool> supported;
+Result<SupportedOperations> TestDevice::getSupportedOperations(const ValidModel& model) {
+  SupportedOperations supported;
   for (const Operation& operation : model->main.operations) {
     supported.push_back(operation.type == OperationType::ADD);
   }

@@ -34,7 +34,7 @@ class TestDevice final : public Device {
   explicit TestDevice(HalVersion version = HalVersion::V1_3);
 
   const DeviceInfo& info() const override { return info_; }
-  Result<std::vector<bool>> getSupportedOperations(const ValidModel& model) override;
+  Result<SupportedOperations> getSupportedOperations(const ValidModel& model) override;
   Result<std::shared_ptr<PreparedModel>> prepareModel(const ValidModel& model,
                                                       const PrepareOptions& options) override;
   Result<CachedModel> prepareModelFromCache(const std::optional<ValidModel>& model,

@@ -304,7 +304,7 @@ TEST_F(PreparationTest, ItDoesNotWarnOfADeadlineThatItReturns) {
 }
 
 TEST_F(PreparationTest, ItWarnsOfADeviceThatCannotBeAskedWhereOthersCan) {
-  devices_.add("a", 0.1F).supported = [](const Model&) -> Result<std::vector<bool>> {
+  devices_.add("a", 0.1F).supported = [](const Model&) -> Result<hal::SupportedOperations> {
     return opFailed("no idea");
   };
   const auto alone = [&] {

@@ -130,7 +130,7 @@ TEST_F(PartitionerTest, OfAllQueuesTheHighestDeviceComesFirst) {
 TEST_F(PartitionerTest, ReasonsSayWhyNot) {
   devices_.add("old", 0.5F).version = HalVersion::V1_0;
   devices_.add("picky", 0.5F).takes = takesAllBut({HARD_SWISH});
-  devices_.add("dead", 0.5F).supported = [](const Model&) -> Result<std::vector<bool>> {
+  devices_.add("dead", 0.5F).supported = [](const Model&) -> Result<hal::SupportedOperations> {
     return makeStatus(ResultCode::DEAD_OBJECT, "the process ended");
   };
   const TestModel model = chainOf({HARD_SWISH});
