@@ -116,7 +116,7 @@ TEST(PersonalityDeviceTest, SupportsWhatTheRulesAllow) {
     auto answer = device->getSupportedOperations(validated(model).value());
     EXPECT_TRUE(answer.ok()) << answer.status().toString();
     const auto prepared = prepare(*device, model);
-    const bool all = std::find(answer->begin(), answer->end(), false) == answer->end();
+    const bool all = hal::supportsAll(*answer);
     EXPECT_EQ(prepared.ok(), all) << prepared.status().toString();
     if (!prepared.ok()) {
       EXPECT_THAT(prepared.status().message(), HasSubstr("is not supported"));

@@ -42,7 +42,33 @@ constexpr CacheFlaws kNoTolerance = {.toleratesBadFiles = false};
 constexpr CacheFlaws kReadsTwice = {.readsOnce = false};
 constexpr CacheFlaws kNeverLoads = {.loads = false};
 
+constexpr MemoryFlaws kTakesNoCopies = {.takesCopies = false};
+constexpr MemoryFlaws kGivesOldCopies = {.givesCopies = false};
+constexpr MemoryFlaws kOneMemory = {.isSeparate = false};
+constexpr MemoryFlaws kEndsWithModel = {.outlivesModel = false};
+constexpr std::string_view kOwnMemory = R"({"own_memory": {}})";
+
 const Defect kDefects[] = {
+    {.name = "memory-ignores-copies",
+     .what = "has memory of its own, and ignores what is copied into a buffer",
+     .area = "hal",
+     .personality = kOwnMemory,
+     .memory = &kTakesNoCopies},
+    {.name = "memory-gives-old-copies",
+     .what = "has memory of its own, and copies out what a buffer held at first",
+     .area = "hal",
+     .personality = kOwnMemory,
+     .memory = &kGivesOldCopies},
+    {.name = "memory-is-shared",
+     .what = "has memory of its own, and puts all buffers into the same",
+     .area = "hal",
+     .personality = kOwnMemory,
+     .memory = &kOneMemory},
+    {.name = "memory-ends-with-model",
+     .what = "has memory of its own, and loses the contents of a buffer with its prepared model",
+     .area = "hal",
+     .personality = kOwnMemory,
+     .memory = &kEndsWithModel},
     {.name = "claims-too-much",
      .what = "says that it supports SOFTMAX, and refuses to prepare it",
      .area = "hal",

@@ -59,7 +59,7 @@ class ServedDevice : public testing::TestWithParam<Served> {
     EXPECT_TRUE(prepared.ok()) << prepared.status().toString();
   }
 
-  const SuiteTarget made_{GetParam(), /*caches=*/false};
+  const SuiteTarget made_{GetParam()};
   Target target_{made_.spec()};
   std::shared_ptr<hal::Device> device_;
 };

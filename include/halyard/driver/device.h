@@ -114,7 +114,7 @@ struct CachedModel {
   Priority priority = Priority::MEDIUM;
 };
 
-// What a device says about one operation of a model. A bool or a Status becomes one: an error's
+// The answer of a device about one operation of a model. A bool or a Status becomes one: an error's
 // message is the reason.
 struct HALYARD_EXPORT OperationSupport {
   // Longer reasons are cut.
@@ -128,10 +128,7 @@ struct HALYARD_EXPORT OperationSupport {
   OperationSupport(const char*) = delete;  // it would become a bool
   static OperationSupport yes(std::chrono::duration<double, std::nano> cost);
   static OperationSupport no(std::string reason);
-  // Compares `supported`.
-  friend bool operator==(const OperationSupport& support, bool isSupported) {
-    return support.supported == isSupported;
-  }
+  friend bool operator==(const OperationSupport&, const OperationSupport&) = default;
 
   bool supported = false;
   // For users, if not supported: the fault and the device's limit, such as "filter of 9 x 9, at

@@ -158,6 +158,12 @@ struct RequestArgument {
   void* pointer = nullptr;  // never written through for an input
   uint32_t length = 0;
   Shape dimensions;  // empty: as the model says
+
+  friend bool operator==(const RequestArgument& a, const RequestArgument& b) {
+    return a.kind == b.kind && a.location.poolIndex == b.location.poolIndex &&
+           a.location.offset == b.location.offset && a.location.length == b.location.length &&
+           a.pointer == b.pointer && a.length == b.length && a.dimensions == b.dimensions;
+  }
 };
 // Shared memory, the token of a buffer, or memory that the driver itself has allocated. A client
 // names a buffer by its token. The session around the driver puts memory in its place.
@@ -166,6 +172,8 @@ struct Request {
   std::vector<RequestArgument> inputs;
   std::vector<RequestArgument> outputs;
   std::vector<RequestPool> pools;
+
+  friend bool operator==(const Request&, const Request&) = default;
 };
 
 // An attribute that an extension defines: `token` is prefix << 16 | code, as in the extension's

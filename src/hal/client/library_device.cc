@@ -19,6 +19,8 @@ class CappedDevice final : public Device {
     if (version == info_.halVersion) return;
     info_.halVersion = version;
     info_.featureLevel = std::min(info_.featureLevel, featureLevelOf(version));
+    info_.ownMemory = false;
+    info_.imports = 0;
     if (version >= HalVersion::V1_2) return;
     // These versions have no methods for these properties.
     info_.versionString = "UNKNOWN";

@@ -158,23 +158,33 @@ Status RemoteDevice::fetchInfo() {
 }
 
 Status RemoteDevice::fetchFeatureLevel(DriverConnection& driver, const CallLimit& limit) {
+  struct Features {
+    FeatureLevel level = FeatureLevel::FL4;
+    bool ownMemory = false;
+    uint32_t imports = 0;
+  };
   HALYARD_ASSIGN_OR_RETURN(
-      info_.featureLevel,
-      driver.call<FeatureLevel>(
+      const Features features,
+      driver.call<Features>(
           "getFeatureLevel",
           [](Side& side) {
             return orElse(
-                ask<FeatureLevel>(deviceOf<wire::v1_3::IDevice>(side).getFeatureLevelRequest(),
-                                  [](auto& response) -> Result<FeatureLevel> {
-                                    const unsigned level = response.getLevel();
-                                    if (level < 4 || level > 8) {
-                                      return opFailed("feature level {}, expected 4 to 8", level);
-                                    }
-                                    return static_cast<FeatureLevel>(level);
-                                  }),
-                FeatureLevel::FL4);
+                ask<Features>(deviceOf<wire::v1_3::IDevice>(side).getFeatureLevelRequest(),
+                              [](auto& response) -> Result<Features> {
+                                const unsigned level = response.getLevel();
+                                if (level < 4 || level > 8) {
+                                  return opFailed("feature level {}, expected 4 to 8", level);
+                                }
+                                return Features{static_cast<FeatureLevel>(level),
+                                                response.getOwnMemory(), response.getImports()};
+                              }),
+                Features());
           },
           limit));
+  info_.featureLevel = features.level;
+  info_.ownMemory = features.ownMemory;
+  // A newer driver may know more kinds.
+  info_.imports = features.ownMemory ? features.imports & kEveryImport : 0;
   return okStatus();
 }
 

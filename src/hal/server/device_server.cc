@@ -156,6 +156,8 @@ class DeviceServer final : public wire::v1_3::IDevice::Server {
     requireVersion(HalVersion::V1_3);
     setStatus(context.getResults(), okStatus(), HalVersion::V1_3);
     context.getResults().setLevel(static_cast<uint32_t>(info_.featureLevel));
+    context.getResults().setOwnMemory(info_.ownMemory);
+    context.getResults().setImports(info_.imports);
     return kj::READY_NOW;
   }
 

@@ -32,20 +32,29 @@ class CopyWindow {
   std::span<uint8_t> bytes_;
 };
 
+// The memory, which also keeps its charge.
+template <typename Memory>
+std::shared_ptr<Memory> charged(std::shared_ptr<Memory> memory, MemoryAccount::Share share) {
+  using Charged = std::pair<MemoryAccount::Share, std::shared_ptr<Memory>>;
+  Memory* const plain = memory.get();
+  return {std::make_shared<Charged>(std::move(share), std::move(memory)), plain};
+}
+
 }  // namespace
 
-Result<BufferMemory> BufferMemory::make(Device* device, const MemoryOrder& order) {
+Result<BufferMemory> BufferMemory::make(Device* device, const MemoryOrder& order,
+                                        MemoryAccount::Share share) {
   if (device != nullptr) {
     Result<DeviceMemoryPtr> own = guarded([&] { return device->allocateMemory(order); });
     if (own.ok() && *own == nullptr) return opFailed("the driver has allocated no memory");
-    if (own.ok()) return BufferMemory(std::move(*own), order.bytes);
+    if (own.ok()) return BufferMemory(charged(std::move(*own), std::move(share)), order.bytes);
     if (own.status().code() != ResultCode::UNAVAILABLE_DEVICE) {
       return own.takeStatus().withCode(ResultCode::OP_FAILED);
     }
   }
   auto shared = SharedMemory::create(order.bytes, "halyard buffer");
   if (!shared.ok()) return shared.takeStatus().withCode(ResultCode::OP_FAILED);
-  return BufferMemory(std::move(*shared), order.bytes);
+  return BufferMemory(charged(std::move(*shared), std::move(share)), order.bytes);
 }
 
 Status BufferMemory::read(const ReceivedPool& to, size_t size, const Shape& dimensions) const {

@@ -1,9 +1,11 @@
 // BufferMemory: the memory of one buffer. The driver makes it, or else the session.
 // Thread safety: immutable; the contents are protected by the state of the buffer.
-// Ownership: shares the memory. Copies share it, too.
+// Ownership: shares the memory. Its pool in a request shares it, too, with its charge on the
+// client's account.
 #pragma once
 
 #include "hal/checks/pool_mapping.h"
+#include "hal/session/memory_account.h"
 #include "halyard/driver/device.h"
 
 namespace halyard::hal {
@@ -13,8 +15,9 @@ class BufferMemory {
   // No memory.
   BufferMemory() = default;
   // Asks `device` for memory of its own. Makes shared memory if it has none, or `device` is null.
-  // OP_FAILED when there is no memory.
-  static Result<BufferMemory> make(Device* device, const MemoryOrder& order);
+  // OP_FAILED when there is no memory. `share`: the charge for it.
+  static Result<BufferMemory> make(Device* device, const MemoryOrder& order,
+                                   MemoryAccount::Share share);
 
   size_t capacity() const { return capacity_; }  // 0: no memory
   // The pool for a request to the driver.

@@ -1,6 +1,6 @@
 // The state of one buffer, for the files that implement Buffers.
-// Thread safety: guarded by the mutex of its Buffers. The exceptions are `memory` and `share`,
-// which belong to the writer that has claimed the buffer.
+// Thread safety: guarded by the mutex of its Buffers. The exception is `memory`, which belongs to
+// the writer that has claimed the buffer.
 // Ownership: shared by its Buffers and by its executions.
 #pragma once
 
@@ -23,7 +23,6 @@ struct Buffers::State {
   unsigned readers = 0;
   bool writing = false;
   BufferMemory memory;  // none until a size is known
-  MemoryAccount::Share share;
   Quota::Charge counted;
 };
 

@@ -145,13 +145,12 @@ Status Buffers::reserve(State& state, uint64_t size) const {
   }
   // Frees the old memory first, so that old and new memory do not count at the same time.
   state.memory = {};
-  state.share = {};
   auto share = account_->take(size);
   if (!share.ok()) {
     return internal::annotated(share.takeStatus().withCode(ResultCode::OP_FAILED), "buffer memory");
   }
-  HALYARD_ASSIGN_OR_RETURN(state.memory, BufferMemory::make(device_.get(), state.spec.order(size)));
-  state.share = std::move(*share);
+  HALYARD_ASSIGN_OR_RETURN(
+      state.memory, BufferMemory::make(device_.get(), state.spec.order(size), std::move(*share)));
   return okStatus();
 }
 

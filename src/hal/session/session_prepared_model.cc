@@ -103,14 +103,58 @@ class SessionPreparedModel::Reusable final : public ReusableExecution {
   std::unique_ptr<ReusableExecution> driver_;
 };
 
+// A request whose buffers change their memory or dimensions more often than this is not recorded.
+constexpr unsigned kMostChanges = 8;
+
+// For a request with buffers. The driver records it with the memory of the buffers in place of the
+// tokens. A change of that memory or of the dimensions makes it record again.
+class SessionPreparedModel::ReusableWithBuffers final : public ReusableExecution {
+ public:
+  ReusableWithBuffers(SessionPreparedModel& preparedModel, const Request& request)
+      : preparedModel_(preparedModel), request_(request) {}
+  ExecutionResult compute(const ExecuteOptions& options) override {
+    const SessionPreparedModel& model = preparedModel_;
+    ExecutionResult result = model.session_->buffers->execute(
+        model.id_, request_, [&](const Request& own) { return computeOnDriver(own, options); });
+    normalise(result, options.measureTiming);
+    return result;
+  }
+
+ private:
+  ExecutionResult computeOnDriver(const Request& own, const ExecuteOptions& options) {
+    if (changes_ > kMostChanges) return preparedModel_.executeOnDriver(own, options);
+    if (driver_ == nullptr || own != recorded_) {
+      ++changes_;
+      driver_ = nullptr;  // it refers to the old request
+      recorded_ = own;
+      driver_ = std::make_unique<Reusable>(preparedModel_, recorded_);
+      Status created = driver_->create();
+      if (!created.ok()) {
+        driver_ = nullptr;
+        return failed(std::move(created));
+      }
+    }
+    return driver_->compute(options);
+  }
+
+  SessionPreparedModel& preparedModel_;
+  const Request& request_;
+  unsigned changes_ = 0;
+  Request recorded_;
+  std::unique_ptr<Reusable> driver_;  // refers to recorded_
+};
+
 Result<std::unique_ptr<ReusableExecution>> SessionPreparedModel::createReusableExecution(
     const Request& request) {
   const bool hasTokens = std::ranges::any_of(request.pools, [](const RequestPool& pool) {
     return std::holds_alternative<uint32_t>(pool);
   });
-  if (hasTokens) return PreparedModel::createReusableExecution(request);
   const bool mayBeUnspecified = session_->device->info().halVersion >= HalVersion::V1_2;
   HALYARD_RETURN_IF_ERROR(validateRequest(*model_, request, mayBeUnspecified));
+  if (hasTokens) {
+    return std::unique_ptr<ReusableExecution>(
+        std::make_unique<ReusableWithBuffers>(*this, request));
+  }
   auto execution = std::make_unique<Reusable>(*this, request);
   HALYARD_RETURN_IF_ERROR(execution->create());
   return std::unique_ptr<ReusableExecution>(std::move(execution));

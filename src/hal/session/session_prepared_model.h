@@ -48,6 +48,7 @@ class SessionPreparedModel final : public PreparedModel,
 
  private:
   class Reusable;
+  class ReusableWithBuffers;
 
   // The request has memory in place of tokens.
   ExecutionResult executeOnDriver(const Request& request, const ExecuteOptions& options);

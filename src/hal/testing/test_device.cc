@@ -166,7 +166,9 @@ TestDevice::TestDevice(HalVersion version) {
 Result<SupportedOperations> TestDevice::getSupportedOperations(const ValidModel& model) {
   SupportedOperations supported;
   for (const Operation& operation : model->main.operations) {
-    supported.push_back(operation.type == OperationType::ADD);
+    supported.push_back(operation.type == OperationType::ADD
+                            ? OperationSupport::yes(kCostOfAddition)
+                            : OperationSupport::no("it only adds"));
   }
   return supported;
 }

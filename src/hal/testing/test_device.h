@@ -3,6 +3,7 @@
 #pragma once
 
 #include <atomic>
+#include <chrono>
 #include <functional>
 #include <memory>
 #include <mutex>
@@ -23,6 +24,9 @@ inline constexpr float kTooSmall = 444;        // OUTPUT_INSUFFICIENT_SIZE
 // execution that gets the attribute.
 inline constexpr const char* kTestExtension = "com.acme.things";
 inline constexpr uint16_t kBiasAttribute = 7;
+
+// The prediction of TestDevice for an ADD.
+inline constexpr std::chrono::nanoseconds kCostOfAddition{1234};
 
 // Computes ADD of float32 tensors of the same shape, without activation. It reads the first two
 // operands of the first operation, which are model inputs or constants. It writes the first output.

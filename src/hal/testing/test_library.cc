@@ -42,7 +42,7 @@ class DoublingDevice final : public hal::Device {
   }
 
   const hal::DeviceInfo& info() const override { return info_; }
-  Result<SupportedOperations> getSupportedOperations(const ValidModel& model) override {
+  Result<hal::SupportedOperations> getSupportedOperations(const ValidModel& model) override {
     hal::SupportedOperations supported;
     for (const Operation& operation : model->main.operations) {
       supported.push_back(operation.type == OperationType::ADD &&

@@ -217,7 +217,9 @@ void Preparation::describe(const Plan& plan) {
   if (!costs_) {
     return report_.setDecisionsLater(
         1, [sole = SoleDevice{model_, candidates_[0], order_, leftOut_, options_.prepare.preference,
-                              options_.costs}] { return describeSoleDevice(sole); });
+                              options_.costs, support_.costs(kMainSubgraph, 0)}] {
+          return describeSoleDevice(sole);
+        });
   }
   report_.setDecisions(describeDecisions(plan, support_, *costs_, order_, leftOut_));
   if (!vlogIsOn(VlogTag::COMPILATION)) return;

@@ -121,8 +121,12 @@ bool SupportTable::takesAll(uint32_t subgraph, size_t device) {
   return hal::supportsAll(answersFor(subgraph)[device].operations);
 }
 
-std::optional<double> SupportTable::cost(uint32_t subgraph, uint32_t operation, size_t device) {
-  return answersFor(subgraph)[device].operations[operation].cost;
+std::vector<std::optional<double>> SupportTable::costs(uint32_t subgraph, size_t device) {
+  std::vector<std::optional<double>> costs;
+  for (const hal::OperationSupport& each : answersFor(subgraph)[device].operations) {
+    costs.push_back(each.cost);
+  }
+  return costs;
 }
 
 const Status& SupportTable::askStatus(uint32_t subgraph, size_t device) {

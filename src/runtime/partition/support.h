@@ -42,8 +42,8 @@ class SupportTable {
   // The first call for a subgraph asks the devices about it.
   bool takes(uint32_t subgraph, uint32_t operation, size_t device);
   bool takesAll(uint32_t subgraph, size_t device);
-  // Returns the device's own prediction of the operation's time, in nanoseconds.
-  std::optional<double> cost(uint32_t subgraph, uint32_t operation, size_t device);
+  // Returns the device's own predictions of the times of the operations, in nanoseconds.
+  std::vector<std::optional<double>> costs(uint32_t subgraph, size_t device);
   // Returns the reason why takes() is false; empty when it is true.
   std::string reason(uint32_t subgraph, uint32_t operation, size_t device);
   // Returns OK when the device could be asked about the subgraph.

@@ -298,9 +298,9 @@ Result<hal::Request> PlanExecution::requestFor(size_t node) {
 
 hal::ExecutionResult PlanExecution::computeStep(size_t step, const PreparedStep& by,
                                                 const hal::Request& request) {
-  // An execution with tokens is not recorded, because the memory that replaces a token is new in
+  // An execution with staging is not recorded, because the memory that replaces a token is new in
   // each run.
-  if (arguments_.recording != nullptr && arguments_.memories.empty()) {
+  if (arguments_.recording != nullptr && !isStaged) {
     return arguments_.recording->computeStep(step, by.prepared, burst_, request, options_);
   }
   hal::Burst* const burst = burst_ == nullptr ? nullptr : burst_->of(step, by.prepared);
@@ -317,16 +317,15 @@ Status PlanExecution::attempt(Frame& frame, const FrameNode& node, const Prepare
   for (unsigned attempts = 1;; ++attempts) {
     HALYARD_ASSIGN_OR_RETURN(hal::Request request, requestFor(frame, node));
     TokenStaging staging;
-    if (!arguments_.memories.empty()) {
+    const bool isStaged = TokenStaging::isNeeded(arguments_.memories, *by.prepared, request);
+    if (isStaged) {
       HALYARD_ASSIGN_OR_RETURN(staging,
                                TokenStaging::stage(arguments_.memories, *by.prepared, &request),
                                "{}", runner_.stepText(node.step, *by.device));
     }
     const hal::TimePoint started = hal::Clock::now();
-    const hal::ExecutionResult result = computeStep(node.step, by, request);
-    if (result.status.ok() && runner_.recovery().asPlanned(node.step, by)) {
-      runner_.addMeasurement(node.step, hal::Clock::now() - started);
-    }
+    hal::ExecutionResult result = computeStep(node.step, by, request, isStaged);
+    const hal::Clock::duration duration = hal::Clock::now() - started;
     if (!result.status.ok() && result.status.code() != ResultCode::OUTPUT_INSUFFICIENT_SIZE) {
       // A process that does not answer may still run and write to the memory.
       if (result.status.code() == ResultCode::DEAD_OBJECT)
@@ -340,7 +339,11 @@ Status PlanExecution::attempt(Frame& frame, const FrameNode& node, const Prepare
       return context(opFailed("the device has found its outputs too small {} times", attempts));
     }
     if (!result.status.ok()) return context(result.status);
-    return staging.copyBack();
+    HALYARD_RETURN_IF_ERROR(staging.copyBack(&result));
+    if (runner_.recovery().asPlanned(node.step, by)) {
+      runner_.addMeasurement(node.step, duration, result.copiedBytes);
+    }
+    return okStatus();
   }
 }
 

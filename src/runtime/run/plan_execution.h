@@ -85,8 +85,8 @@ class PlanExecution {
 
   Status runStep(Frame& frame, const FrameNode& node);
   Status attempt(Frame& frame, const FrameNode& node, const PreparedStep& by);
-  hal::ExecutionResult computeStep(size_t step, const PreparedStep& by,
-                                   const hal::Request& request);
+  hal::ExecutionResult computeStep(size_t step, const PreparedStep& by, const hal::Request& request,
+                                   bool isStaged);
   // The request for the step. Reserves memory for outputs of unknown size.
   Result<hal::Request> requestFor(Frame& frame, const FrameNode& node);
   uint32_t addPool(const hal::RequestPool& pool, hal::Request* request) const;

@@ -21,19 +21,20 @@ bool mayHaveShapes(const Status& status) {
 // Buffers that `by` does not know are replaced.
 Status attemptWhole(const RunArguments& arguments, const hal::ExecuteOptions& options,
                     const PreparedStep& by, PlanBurst* steps, hal::ExecutionResult* result) {
-  if (arguments.memories.empty() && arguments.recording != nullptr) {
+  const bool isStaged = TokenStaging::isNeeded(arguments.memories, *by.prepared, arguments.request);
+  if (!isStaged && arguments.recording != nullptr) {
     *result = arguments.recording->compute(by.prepared, steps, arguments.request, options);
     return result->status;
   }
   hal::Burst* const burst = steps == nullptr ? nullptr : steps->of(0, by.prepared);
-  if (arguments.memories.empty()) {
+  if (!isStaged) {
     *result = executeOn(*by.prepared, burst, arguments.request, options);
   } else {
     hal::Request request = arguments.request;
     HALYARD_ASSIGN_OR_RETURN(const TokenStaging staging,
                              TokenStaging::stage(arguments.memories, *by.prepared, &request));
     *result = executeOn(*by.prepared, burst, request, options);
-    if (result->status.ok()) result->status = staging.copyBack();
+    if (result->status.ok()) result->status = staging.copyBack(result);
   }
   return result->status;
 }
@@ -62,10 +63,12 @@ PlanRunner::PlanRunner(std::shared_ptr<const Plan> plan, PlanContext context)
       memories_(layout_.main.bytes, layout_.growing),
       constantPools_(model().pools.begin(), model().pools.end()) {}
 
-void PlanRunner::addMeasurement(size_t step, hal::Clock::duration duration) const {
+void PlanRunner::addMeasurement(size_t step, hal::Clock::duration duration,
+                                uint64_t copiedBytes) const {
   Report* const report = recovery_.context().report.get();
   if (report == nullptr) return;
-  report->addMeasurement(step, std::chrono::duration<double, std::nano>(duration).count());
+  report->addMeasurement(step, std::chrono::duration<double, std::nano>(duration).count(),
+                         copiedBytes);
 }
 
 std::string PlanRunner::stepText(size_t step, const Device& device) const {
@@ -111,7 +114,7 @@ hal::ExecutionResult PlanRunner::runSimple(const RunArguments& arguments,
     Status status = attemptWhole(arguments, options, step, burst, &result);
     if (status.ok()) {
       if (isMeasured && recovery_.asPlanned(0, step)) {
-        addMeasurement(0, hal::Clock::now() - started);
+        addMeasurement(0, hal::Clock::now() - started, result.copiedBytes);
       }
       return status;
     }

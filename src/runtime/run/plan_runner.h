@@ -57,7 +57,7 @@ class PlanRunner {
   // subgraphs.
   const hal::RequestPool& constantPool(uint32_t index) const { return constantPools_[index]; }
   // Call this after the planned device has computed a step.
-  void addMeasurement(size_t step, hal::Clock::duration duration) const;
+  void addMeasurement(size_t step, hal::Clock::duration duration, uint64_t copiedBytes) const;
   // The context of an error in a step.
   std::string stepText(size_t step, const Device& device) const;
 
