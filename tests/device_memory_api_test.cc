@@ -1,10 +1,14 @@
 // Values that stay in the memory of a device between executions, through the C API: the copied
 // bytes of each step, by the report. The driver has a process of its own.
+#include <sys/mman.h>
+
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <nlohmann/json.hpp>
 
 #include "api/api_for_test.h"
+#include "halyard/driver/shared_memory.h"
 #include "manifests_for_test.h"
 #include "test_definitions.h"
 
@@ -36,6 +40,17 @@ class DeviceMemoryApi : public ::testing::Test {
     manifests_->add("test-relu", REFERENCE_DRIVER,
                     R"({"supports": {"operations": ["RELU"]}, "capabilities":
                         {"default": {"exec_time": 0.01, "power_usage": 0.01}}})");
+    const auto addWithoutTanh = [](const char* name, const char* fields) {
+      manifests_->add(name, REFERENCE_DRIVER,
+                      fmt::format(R"({{"own_memory": {{}}, {},
+                                    "supports": {{"operations": ["RELU", "RELU6", "ADD"]}}}})",
+                                  fields));
+    };
+    addWithoutTanh("test-skip",
+                   R"("capabilities": {"default": {"exec_time": 1e-4, "power_usage": 1}})");
+    addWithoutTanh("test-dying",
+                   R"("capabilities": {"default": {"exec_time": 1e-5, "power_usage": 1}},
+                      "faults": [{"at": "execute", "nth": 2, "do": "kill"}])");
     manifests_->use();
   }
 
@@ -119,26 +134,24 @@ class DeviceMemoryApi : public ::testing::Test {
     return memory;
   }
   // Shared memory of the application.
-  struct Shared {
-    explicit Shared(float value, size_t bytes = kBytes)
-        : memory(value_(value, bytes)), size(bytes) {}
-    static SharedMemoryPtr value_(float value, size_t bytes) {
-      auto made = SharedMemory::create(bytes, "test").value();
-      std::fill_n(reinterpret_cast<float*>(made->mapped().value()->data()), bytes / sizeof(float),
-                  value);
-      return made;
+  class Shared {
+   public:
+    explicit Shared(float value) {
+      auto* const data = reinterpret_cast<float*>(memory_->mapped().value()->data());
+      std::fill_n(data, kUnits, value);
     }
     client::Memory api() const {
       client::Memory result;
-      EXPECT_NN_OK(result.createFromFd(size, PROT_READ | PROT_WRITE, memory->fd(), 0));
+      EXPECT_NN_OK(result.createFromFd(kBytes, PROT_READ | PROT_WRITE, memory_->fd(), 0));
       return result;
     }
     std::vector<float> values() const {
-      const auto* const data = reinterpret_cast<const float*>(memory->mapped().value()->data());
-      return {data, data + size / sizeof(float)};
+      const auto* const data = reinterpret_cast<const float*>(memory_->mapped().value()->data());
+      return {data, data + kUnits};
     }
-    SharedMemoryPtr memory;
-    size_t size;
+
+   private:
+    const SharedMemoryPtr memory_ = SharedMemory::create(kBytes, "test").value();
   };
 
   // The output after some steps, with all values in the application's memory.
@@ -285,6 +298,85 @@ TEST_F(DeviceMemoryApi, AChainOfTwoModelsCopiesNothing) {
     EXPECT_EQ(partition["executions"], 2);
     EXPECT_EQ(partition["copied_bytes_mean"], 0);
   }
+}
+
+// out = relu6(in) + tanh(relu(in)), where a driver takes everything but TANH.
+class SkipConnection : public DeviceMemoryApi {
+ protected:
+  static constexpr uint32_t kCount = 1 << 20;
+  static constexpr uint32_t kSize = kCount * sizeof(float);
+
+  void SetUp() override {
+    model_ = newModel();
+    for (int i = 0; i < 5; ++i) {
+      EXPECT_NN_OK(model_.addOperand(ANEURALNETWORKS_TENSOR_FLOAT32, {kCount}));
+    }
+    const int32_t noActivation = 0;
+    EXPECT_NN_OK(model_.addOperand(ANEURALNETWORKS_INT32));
+    EXPECT_NN_OK(model_.setOperandValue(5, &noActivation, sizeof noActivation));
+    EXPECT_NN_OK(model_.addOperation(ANEURALNETWORKS_RELU, {0}, {1}));
+    EXPECT_NN_OK(model_.addOperation(ANEURALNETWORKS_RELU6, {0}, {2}));
+    EXPECT_NN_OK(model_.addOperation(ANEURALNETWORKS_TANH, {1}, {3}));
+    EXPECT_NN_OK(model_.addOperation(ANEURALNETWORKS_ADD, {2, 3, 5}, {4}));
+    EXPECT_NN_OK(model_.identifyInputsAndOutputs({0}, {4}));
+    EXPECT_NN_OK(model_.finish());
+  }
+  // Compiles, and runs it.
+  void run(const char* driver, int times) {
+    ::setenv("HALYARD_LOG", "quiet", 1);
+    const ANeuralNetworksDevice* const devices[] = {deviceNamed(driver), deviceNamed(kCpuDevice)};
+    EXPECT_NN_OK(compilation_.createForDevices(model_.get(), devices));
+    EXPECT_NN_OK(compilation_.finish());
+    std::vector<float> in(kCount);
+    for (uint32_t i = 0; i < kCount; ++i) in[i] = 0.001F * static_cast<float>(i % 5000) - 1;
+    for (int i = 0; i < times; ++i) {
+      std::vector<float> out(kCount);
+      const auto execution = newExecution(compilation_.get());
+      EXPECT_NN_OK(execution.setInput(0, nullptr, in.data(), kSize));
+      EXPECT_NN_OK(execution.setOutput(0, nullptr, out.data(), kSize));
+      EXPECT_NN_OK(execution.compute());
+      for (const uint32_t at : {0u, 1500u, 4999u, kCount - 1}) {
+        const float relu = std::max(in[at], 0.0F);
+        EXPECT_NEAR(out[at], std::min(relu, 6.0F) + std::tanh(relu), 1e-5) << at;
+      }
+    }
+  }
+  Json report() const {
+    std::string text;
+    EXPECT_NN_OK(compilation_.report(text));
+    return Json::parse(text, nullptr, false);
+  }
+
+  client::Model model_;
+  client::Compilation compilation_;
+};
+
+TEST_F(SkipConnection, AValueBetweenTwoPartsOfADeviceStaysThere) {
+  run("test-skip", 3);
+  const Json partitions = report()["partitions"];
+  ASSERT_EQ(partitions.size(), 3u) << partitions.dump(1);
+  // The input on its way and into the device, and the value for the CPU device back.
+  EXPECT_EQ(partitions[0]["copied_bytes_last"], 3 * kSize);
+  EXPECT_EQ(partitions[1]["copied_bytes_last"], 0);
+  EXPECT_EQ(partitions[2]["copied_bytes_last"], 3 * kSize);
+}
+
+// The value dies with the driver. The CPU device computes the whole model then.
+TEST_F(SkipConnection, ADriverThatDiesTakesItsValuesWithIt) {
+  ::setenv("HALYARD_LOG", "quiet", 1);
+  EXPECT_NN_OK(compilation_.create(model_.get()));
+  EXPECT_NN_OK(compilation_.finish());
+  ASSERT_EQ(report()["partitions"][2]["device"], "test-dying");
+  std::vector<float> values(kCount, 0.5F);
+  std::vector<float> out(kCount);
+  const auto execution = newExecution(compilation_.get());
+  EXPECT_NN_OK(execution.setInput(0, nullptr, values.data(), kSize));
+  EXPECT_NN_OK(execution.setOutput(0, nullptr, out.data(), kSize));
+  EXPECT_NN_OK(execution.compute());
+  EXPECT_NEAR(out[0], 0.5 + std::tanh(0.5), 1e-5);
+  const Json events = report()["events"];
+  ASSERT_FALSE(events.empty());
+  EXPECT_EQ(events.back()["kind"], "CPU_FALLBACK") << events.dump(1);
 }
 
 // Each operation has a reason of the driver that refuses it.

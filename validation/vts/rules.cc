@@ -211,9 +211,12 @@ Result<PreparedOrSkip> prepareIfSupported(HalClient& client, HalVersion method, 
         preparation, {Code::INVALID_ARGUMENT, Code::GENERAL_FAILURE,
                       Code::RESOURCE_EXHAUSTED_PERSISTENT, Code::RESOURCE_EXHAUSTED_TRANSIENT}));
   }
+  const std::string reason =
+      supported.details.empty() ? std::string() : supported.details[index].reason;
   return PreparedOrSkip{nullptr,
-                        fmt::format("the driver does not support {}",
-                                    operationText(index, model.main.operations[index].type))};
+                        fmt::format("the driver does not support {}{}{}",
+                                    operationText(index, model.main.operations[index].type),
+                                    reason.empty() ? "" : ": ", reason)};
 }
 
 }  // namespace halyard::validation

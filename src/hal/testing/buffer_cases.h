@@ -432,6 +432,47 @@ TEST_P(BufferTest, UnknownTokensAreRefused) {
   expectFails(add_, request, ResultCode::BAD_DATA, "bytes");
 }
 
+TEST_P(BufferTest, RecordedExecutionsFollowTheBuffers) {
+  auto in = filled(add_, {1, 2, 3, 4});
+  const auto out = allocate(add_);
+  const Request request = requestOf({in, ones_}, {out});
+  auto execution = add_->createReusableExecution(request);
+  ASSERT_TRUE(execution.ok()) << execution.status().toString();
+  for (const float value : {1.0f, 5.0f, 9.0f}) {
+    ASSERT_TRUE(in->copyFrom(floats({value, 0, 0, 0}), {}).ok());
+    const ExecutionResult result = (*execution)->compute({});
+    EXPECT_TRUE(result.status.ok()) << result.status.toString();
+    expectHolds(*out, {value + 1, 1, 1, 1});
+  }
+  in.reset();
+  (void)device_->status();  // the device has processed the release
+  EXPECT_EQ((*execution)->compute({}).status.code(), ResultCode::BAD_DATA);
+  expectHolds(*out, {10, 1, 1, 1});
+}
+
+// Larger contents give a buffer new memory, which is a new request for the driver. Many changes are
+// too many to record.
+TEST_P(BufferTest, RecordedExecutionsFollowNewMemory) {
+  const auto out = allocate(open_);
+  const std::vector<BufferRole> roles = {{0, 0, 1.0f}, {0, 1, 1.0f}};
+  const auto in = tryAllocate({}, {open_}, roles, {});
+  ASSERT_TRUE(in.ok()) << in.status().toString();
+  const Request request = requestOf({Arg(*in, {4}), Arg(*in, {4})}, {out});
+  const auto execution = open_->createReusableExecution(request);
+  ASSERT_TRUE(execution.ok()) << execution.status().toString();
+  for (uint32_t i = 1; i < 14; ++i) {
+    const uint32_t larger = 4096 * i;
+    ASSERT_TRUE((*in)->copyFrom(floats(std::vector<float>(larger, 7)), {larger}).ok());
+    EXPECT_EQ((*execution)->compute({}).status.code(), ResultCode::BAD_DATA) << "other dimensions";
+    for (const float value : {1.0f, 2.0f}) {
+      ASSERT_TRUE((*in)->copyFrom(floats({value, 0, 0, value}), {4}).ok());
+      const ExecutionResult result = (*execution)->compute({});
+      ASSERT_TRUE(result.status.ok()) << result.status.toString();
+      expectHolds(*out, {2 * value, 0, 0, 2 * value});
+    }
+  }
+}
+
 TEST_P(BufferTest, UninitialisedInput) {
   const auto in = allocate(add_);
   const auto out = filled(add_, {1, 2, 3, 4});

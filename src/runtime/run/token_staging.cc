@@ -26,7 +26,7 @@ bool TokenStaging::isNeeded(const MemoryArguments& memories, const hal::Prepared
     const auto* const token = std::get_if<uint32_t>(&pool);
     if (token == nullptr) return false;
     const std::shared_ptr<DescribedMemory> memory = memories.find(*token);
-    return memory == nullptr || !memory->isKnownTo(prepared);
+    return memory != nullptr && !memory->isKnownTo(prepared);
   });
 }
 
@@ -38,8 +38,8 @@ Result<TokenStaging> TokenStaging::stage(const MemoryArguments& memories,
     const auto* const token = std::get_if<uint32_t>(&request->pools[i]);
     if (token == nullptr) continue;
     const std::shared_ptr<DescribedMemory> memory = memories.find(*token);
-    if (memory == nullptr) return opFailed("token {} is no memory of the execution's", *token);
-    if (memory->isKnownTo(prepared)) continue;
+    // Other tokens are for values that stay on the device of `prepared`.
+    if (memory == nullptr || memory->isKnownTo(prepared)) continue;
     SharedMemoryPtr pool;
     const auto replace = [&](hal::RequestArgument& argument, bool isInput) -> Status {
       if (argument.kind != hal::RequestArgument::Kind::POOL || argument.location.poolIndex != i) {

@@ -20,7 +20,7 @@ class TokenStaging {
   // buffer.
   static Result<TokenStaging> stage(const MemoryArguments& memories,
                                     const hal::PreparedModel& prepared, hal::Request* request);
-  // Whether `prepared` does not know some token in `request`.
+  // Whether `prepared` does not know some token of `memories` in `request`.
   static bool isNeeded(const MemoryArguments& memories, const hal::PreparedModel& prepared,
                        const hal::Request& request);
   // Call this after a successful computation. It copies the outputs to the buffers, and adds the
