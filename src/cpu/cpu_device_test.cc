@@ -97,9 +97,13 @@ TEST(CpuDevice, SupportsOperationsOfOurExtensionWhereItOffersIt) {
   EXPECT_THAT(*makeCpuDevice(info, 1)->getSupportedOperations(validated(test.model()).value()),
               ElementsAre(true, true));
   info.extensions.clear();
-  EXPECT_THAT(*makeCpuDevice(info, 1)->getSupportedOperations(validated(test.model()).value()),
-              ::testing::Each(hal::OperationSupport::no(
-                  fmt::format("it does not offer the extension {}", kTfliteExtension))));
+  const auto refused =
+      makeCpuDevice(info, 1)->getSupportedOperations(validated(test.model()).value());
+  const std::string reason = fmt::format("it does not offer the extension {}", kTfliteExtension);
+  ASSERT_EQ(refused->size(), 2u);
+  EXPECT_EQ((*refused)[0], hal::OperationSupport::no(reason));
+  EXPECT_FALSE((*refused)[1].supported);
+  EXPECT_THAT((*refused)[1].reason, ::testing::EndsWith("of subgraph 0: " + reason));
 }
 
 TEST(CpuDevice, PreparationDeadline) {

@@ -34,7 +34,7 @@ Status checkDetails(const SupportedAnswer& answer) {
     const hal::OperationSupport& given = answer.details[i];
     if (given.reason != proper[i].reason) {
       return opFailed("the reason for operation {} is '{}', expected '{}'", i,
-                      hal::safeText(given.reason), proper[i].reason);
+                      hal::safeText(std::string_view(given.reason)), proper[i].reason);
     }
     if (given.cost != proper[i].cost) {
       return opFailed("operation {} is {}supported at a cost of {}", i,
