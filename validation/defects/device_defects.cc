@@ -50,7 +50,7 @@ constexpr std::string_view kOwnMemory = R"({"own_memory": {}})";
 
 const Defect kDefects[] = {
     {.name = "memory-ignores-copies",
-     .what = "has memory of its own, and ignores what is copied into a buffer",
+     .what = "has memory of its own, and ignores copies into a buffer",
      .area = "hal",
      .personality = kOwnMemory,
      .memory = &kTakesNoCopies},

@@ -43,7 +43,7 @@ struct BufferSpec {
   bool isScalar() const { return isScalarType(type); }
   // True when the buffer always has the same size.
   bool isFixed() const { return isScalar() || knownElementCount(dimensions).has_value(); }
-  // What the driver is asked for.
+  // The order for the driver.
   MemoryOrder order(size_t bytes) const;
 };
 

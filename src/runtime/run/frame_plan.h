@@ -37,7 +37,7 @@ struct DeviceValue {
     uint32_t step = 0;
     uint32_t index = 0;
   };
-  uint32_t operand = 0;  // index in the main subgraph
+  uint32_t operand = 0;  // index, of the main subgraph
   Use writer;
   std::vector<Use> readers;
 };
