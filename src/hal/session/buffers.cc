@@ -184,6 +184,11 @@ void Buffers::release(uint32_t token) {
   tokens_->release(token);
 }
 
+void Buffers::retire(uint32_t token) {
+  const std::lock_guard lock(mutex_);
+  states_.erase(token);  // the handle still has the state
+}
+
 size_t Buffers::count() const {
   const std::lock_guard lock(mutex_);
   return states_.size();

@@ -59,6 +59,9 @@ class Buffers : public std::enable_shared_from_this<Buffers> {
   using Run = std::function<ExecutionResult(const Request&)>;
   ExecutionResult execute(uint64_t modelNumber, const Request& request, const Run& run);
 
+  // From now on no request can name the buffer. It ends with its handle. Does not block.
+  void retire(uint32_t token);
+
   // The number of buffers.
   size_t count() const;
 

@@ -170,6 +170,8 @@ Result<std::unique_ptr<Buffer>> ClientSession::allocate(
 
 pid_t ClientSession::processId() const { return state_->device->processId(); }
 
+void ClientSession::retireBuffer(const Buffer& buffer) { state_->buffers->retire(buffer.token()); }
+
 Status ClientSession::wait() { return state_->device->wait(); }
 
 Status noBursts() { return makeStatus(ResultCode::UNAVAILABLE_DEVICE, "the driver has no bursts"); }

@@ -59,6 +59,9 @@ class ClientSession final : public Device {
   pid_t processId() const override;
   Status wait() override;
 
+  // The client has released a buffer of `allocate`, which ends later: see Buffers::retire.
+  void retireBuffer(const Buffer& buffer);
+
   Quota& quota() const;
   // Records the work for the client in `recorder`; null stops the recording. See IDriver.trace.
   void setTrace(std::shared_ptr<trace::Recorder> recorder);
