@@ -16,8 +16,11 @@ class BufferServer final : public wire::v1_3::IBuffer::Server {
  public:
   BufferServer(std::shared_ptr<ServedClient> client, BufferPtr buffer)
       : client_(std::move(client)), buffer_(std::move(buffer)) {}
-  // The memory may take long to free, but later calls must refuse the token.
-  ~BufferServer() { client_->disposeFirst(std::move(buffer_)); }
+  // All later calls refuse the token, even those that run before the memory is free.
+  ~BufferServer() {
+    client_->session->retireBuffer(*buffer_);
+    client_->disposeFirst(std::move(buffer_));
+  }
   BufferServer(const BufferServer&) = delete;
   BufferServer& operator=(const BufferServer&) = delete;
 

@@ -41,8 +41,8 @@ class ScriptedDevice final : public Device {
     info_.capabilities = Capabilities::uniform({1, 1});
   }
   const DeviceInfo& info() const override { return info_; }
-  Result<std::vector<bool>> getSupportedOperations(const ValidModel&) override {
-    return std::vector<bool>{true};
+  Result<SupportedOperations> getSupportedOperations(const ValidModel&) override {
+    return SupportedOperations{true};
   }
   Result<std::shared_ptr<PreparedModel>> prepareModel(const ValidModel&,
                                                       const PrepareOptions&) override {
@@ -87,6 +87,20 @@ class BuffersTest : public ::testing::Test {
   std::shared_ptr<PreparedModel> open_;
   const SharedMemoryPtr ones_ = floats({1, 1, 1, 1});
 };
+
+// The server's client has released the buffer, and the server has not yet destroyed it.
+TEST_F(BuffersTest, ARetiredBufferHasNoToken) {
+  auto buffer = allocate(fixed_);
+  ASSERT_TRUE(buffer->copyFrom(ones_, {}).ok());
+  const Request request = requestOf({buffer, ones_}, {ones_});
+  const auto recorded = fixed_->createReusableExecution(request).value();
+  EXPECT_TRUE(recorded->compute({}).status.ok());
+  std::static_pointer_cast<ClientSession>(session_)->retireBuffer(*buffer);
+  EXPECT_EQ(fixed_->executeSynchronously(request, {}).status.code(), ResultCode::BAD_DATA);
+  EXPECT_EQ(recorded->compute({}).status.code(), ResultCode::BAD_DATA);
+  buffer.reset();
+  EXPECT_EQ(fixed_->executeSynchronously(request, {}).status.code(), ResultCode::BAD_DATA);
+}
 
 // An execution reads one buffer and writes another one.
 TEST_F(BuffersTest, WhatIsInUseIsRefusedAtOnce) {

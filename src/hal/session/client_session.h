@@ -43,7 +43,7 @@ class ClientSession final : public Device {
   DeviceStatus status() override;
   // BAD_DATA if the model needs a newer level than that of the device. This also applies to the
   // models of the other methods.
-  Result<std::vector<bool>> getSupportedOperations(const ValidModel& model) override;
+  Result<SupportedOperations> getSupportedOperations(const ValidModel& model) override;
   // Unusable cache files do not fail the preparation. The driver then gets no files.
   Result<std::shared_ptr<PreparedModel>> prepareModel(const ValidModel& model,
                                                       const PrepareOptions& options) override;
@@ -58,6 +58,9 @@ class ClientSession final : public Device {
       std::span<const BufferRole> inputRoles, std::span<const BufferRole> outputRoles) override;
   pid_t processId() const override;
   Status wait() override;
+
+  // The client has released a buffer of `allocate`, which ends later: see Buffers::retire.
+  void retireBuffer(const Buffer& buffer);
 
   Quota& quota() const;
   // Records the work for the client in `recorder`; null stops the recording. See IDriver.trace.
