@@ -63,7 +63,7 @@ double measure(const Plan& plan, Report* report) {
       std::printf("  %s\n", result.status.toString().c_str());
       return 0;
     }
-    report->addMeasurement(0, time);
+    report->addMeasurement(0, time, 0);
     times.push_back(time);
     sum += time;
   }

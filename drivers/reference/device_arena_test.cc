@@ -1,5 +1,4 @@
-// Tests of the driver that imitates a device with memory of its own: its copies, and the values that
-// stay.
+// Tests of the driver that imitates a device with memory of its own: its copies, and its buffers.
 #include "device_arena.h"
 
 #include <gmock/gmock.h>
