@@ -48,7 +48,7 @@ cc -std=c99 -Wall -Wextra -Werror "$work/buffer.c" $(pkg-config --cflags --libs 
 cat >"$work/CMakeLists.txt" <<'CMAKE'
 cmake_minimum_required(VERSION 3.16)
 project(consumer C)
-find_package(halyard 0.2 REQUIRED)
+find_package(halyard 0.3 REQUIRED)
 add_executable(consumer ${EXAMPLE})
 target_link_libraries(consumer halyard::neuralnetworks halyard::halyard)
 add_executable(buffer buffer.c)
@@ -80,7 +80,7 @@ done
 library=$libdir/libhalyard_driver.so
 foreign=$(nm -D --defined-only "$library" | awk '{print $3}' | grep -Ev '^(_ZNK?7halyard|_ZT[VIS]N7halyard|HALYARD_DRIVER)' || true)
 [ -z "$foreign" ] || fail "libhalyard_driver.so exports $foreign"
-readelf -d "$library" | grep -q 'SONAME.*libhalyard_driver.so.0.2' || fail "the SONAME is another"
+readelf -d "$library" | grep -q 'SONAME.*libhalyard_driver.so.0.3' || fail "the SONAME is another"
 
 # The skeleton, copied out of the installation: through CMake, and by hand.
 cp -r "$(dirname "$(find "$prefix" -path '*drivers/null/CMakeLists.txt')")" "$work/null"

@@ -37,7 +37,7 @@ const char* halyard_lastErrorText(void);
 int halyard_lastErrorCode(void);
 
 /**
- * The version of Halyard, "MAJOR.MINOR.PATCH", e.g. "0.2.0". A constant of the library.
+ * The version of Halyard, "MAJOR.MINOR.PATCH", e.g. "0.3.0". A constant of the library.
  */
 const char* halyard_version(void);
 

@@ -20,7 +20,7 @@
 // and the ABI of the standard library. The runtime refuses an object with another.
 #define HALYARD_DRIVER_ABI_TEXT(x) #x
 #define HALYARD_DRIVER_ABI_STRING(x) HALYARD_DRIVER_ABI_TEXT(x)
-#define HALYARD_DRIVER_ABI "0.2 libstdc++ c++11=" HALYARD_DRIVER_ABI_STRING(_GLIBCXX_USE_CXX11_ABI)
+#define HALYARD_DRIVER_ABI "0.3 libstdc++ c++11=" HALYARD_DRIVER_ABI_STRING(_GLIBCXX_USE_CXX11_ABI)
 
 namespace halyard::hal {
 
