@@ -97,7 +97,7 @@ const Defect kDefects[] = {
          }},
     {.name = "details-of-too-few",
      .what = "gives reasons and costs of no operation but the first",
-     .check = "hal/model/*@1.3",
+     .check = "hal/model/V13_chain@1.3",
      .answer =
          [](WireMessage& m) {
            onResult<V13, V13::GetSupportedOperations13Results>(m, 1, [](auto results) {
@@ -106,7 +106,7 @@ const Defect kDefects[] = {
          }},
     {.name = "cost-below-zero",
      .what = "predicts a cost of less than nothing",
-     .check = "hal/model/*@1.3",
+     .check = "hal/model/V1_unchanged@1.3",
      .answer =
          [](WireMessage& m) {
            onResult<V13, V13::GetSupportedOperations13Results>(m, 1, [](auto results) {
