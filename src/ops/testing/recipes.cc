@@ -147,7 +147,7 @@ const std::map<OperationType, Recipe>& allRecipes() {
       {REVERSE_SEQUENCE, recipes::reverseSequence},
       {BUCKETIZE, recipes::bucketize},
       {DEQUANTIZE_16, unary},
-      {QUANTIZE_16, unary},
+      {QUANTIZE_16, recipes::quantize16},
       {NON_MAX_SUPPRESSION, recipes::nonMaxSuppression}};
   return table;
 }

@@ -128,6 +128,12 @@ inline void bucketize(CaseBuilder& b) {
   b.batch({0}, {0});
 }
 
+inline void quantize16(CaseBuilder& b) {
+  b.tensor(b.shape(), -3, 3);
+  b.legal().outputs.push_back(TestOperand::output(b.outputType(0), 1.0f / 8192));
+  b.batch({0}, {0});
+}
+
 inline void nonMaxSuppression(CaseBuilder& b) {
   const uint32_t count = b.size(1, 12);
   b.tensor({count, 4}, 0, 1);
