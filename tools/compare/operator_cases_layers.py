@@ -111,7 +111,7 @@ def transpose_convolution(d, name):
         operands.append(bias_for(d, family, x, weights, channels))
     products_output(d, x, scale, depth * 2)
     d.operator(name, operands, "TransposeConvOptions", padding=padding, strideH=stride[0],
-               strideW=stride[1])
+               strideW=stride[1], quantizedBiasType=bias_type(d, operands[-1]))
 
 
 @case("CONV_3D")

@@ -38,7 +38,7 @@ from ai_edge_litert.interpreter import Interpreter, OpResolverType, load_delegat
 import operator_cases_layers  # noqa: F401 (registers its cases)
 import operator_cases_movement  # noqa: F401
 from operator_cases import CASES
-from operator_models import Draw, builtin_codes, model_bytes
+from operator_models import Draw, TYPES, builtin_codes, model_bytes
 
 SOURCE = pathlib.Path(__file__).resolve().parents[2]
 KERNELS = {"reference": OpResolverType.BUILTIN_REF,
@@ -48,14 +48,20 @@ FLOAT_LIMIT = 1e-5
 ROUNDED_LIMIT = 0.1
 LEAST_MAGNITUDE = 1 / 64  # differences of smaller values are as of this one
 MOST_VERSIONS = 16
+MOST_ATTEMPTS = 50
 TABLE_LIMIT = 64  # quanta of 16 bits: half a quantum of 8 bits
 TIME_LIMIT = 60  # seconds for one run of Halyard
 
 
-def draw_case(name, number, seed):
-    case = Draw(zlib.crc32(f"{name}/{number}@{seed}".encode()))
-    CASES[name](case, name)
-    return case
+def draw_case(name, number, seed, type_=None):
+    """The case of this number; with a type, one that has it as an input or output, or None."""
+    for attempt in range(MOST_ATTEMPTS):
+        text = f"{name}/{number}@{seed}" + (f"/{attempt}" if attempt else "")
+        case = Draw(zlib.crc32(text.encode()))
+        CASES[name](case, name)
+        if type_ is None or any(case.tensors[i].type == type_ for i in case.inputs + case.outputs):
+            return case
+    return None
 
 
 def interpreted(content, case, resolver, delegates=()):
@@ -166,7 +172,9 @@ def compare(ours, results, case):
 
 def run_case(arguments, name, number, versions, pipe):
     """(verdict, a text) of one case. `pipe` gets ("began", ...) before Halyard computes."""
-    case = draw_case(name, number, arguments.seed)
+    case = draw_case(name, number, arguments.seed, arguments.type)
+    if case is None:
+        return "untaken", f"no case of {arguments.type}"
     version = versions[zlib.crc32(f"{name}/{number}".encode()) % len(versions)]
     content = model_bytes(case, version)
     results = {}
@@ -252,6 +260,8 @@ def parse_arguments():
     parser.add_argument("--cases", type=int, default=100,
                         help="cases of each operator; default: %(default)s")
     parser.add_argument("--seed", type=int, default=1, help="default: %(default)s")
+    parser.add_argument("--type", choices=sorted(TYPES),
+                        help="only cases with an input or output of this type")
     parser.add_argument("--keep", type=pathlib.Path, help="folder for the models of wrong results")
     parser.add_argument("--reasons", action="store_true",
                         help="also print why cases were refused, not taken or wrong")
@@ -259,7 +269,8 @@ def parse_arguments():
     unknown = [name for name in arguments.operators if name not in CASES]
     if unknown or not arguments.halyard.exists():
         parser.error(f"no cases for {unknown}" if unknown else f"no {arguments.halyard}")
-    arguments.operators = arguments.operators or sorted(CASES)
+    arguments.operators = [name for name in arguments.operators or sorted(CASES)
+                           if draw_case(name, 0, arguments.seed, arguments.type)]
     return arguments
 
 
