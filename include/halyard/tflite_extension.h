@@ -287,7 +287,51 @@ enum {
    * Outputs:
    *   0: output, TENSOR_INT32 of the input's dimensions: 0 to n.
    */
-  HALYARD_TFLITE_BUCKETIZE = 27
+  HALYARD_TFLITE_BUCKETIZE = 27,
+
+  /**
+   * The real values of 16-bit activations: scale * q.
+   *
+   * Inputs:
+   *   0: input, TENSOR_QUANT16_SYMM.
+   * Outputs:
+   *   0: output, TENSOR_FLOAT32 of the input's dimensions.
+   */
+  HALYARD_TFLITE_DEQUANTIZE_16 = 28,
+
+  /**
+   * Real values as 16-bit activations: x / scale, rounded to nearest, ties away from zero, and
+   * clamped to -32768 and 32767. NaN becomes -32768.
+   *
+   * Inputs:
+   *   0: input, TENSOR_FLOAT32.
+   * Outputs:
+   *   0: output, TENSOR_QUANT16_SYMM of the input's dimensions.
+   */
+  HALYARD_TFLITE_QUANTIZE_16 = 29,
+
+  /**
+   * The boxes that stay when each one removes those of a lower score that overlap it.
+   *
+   * Inputs:
+   *   0: boxes, TENSOR_FLOAT32, [n, 4]: two opposite corners, y1, x1, y2, x2.
+   *   1: scores, TENSOR_FLOAT32, [n].
+   *   2: limit, INT32, at least 1: how many boxes stay at most.
+   *   3: IoU threshold, FLOAT32.
+   *   4: score threshold, FLOAT32. Only boxes with a greater score are candidates.
+   *   5: sigma, FLOAT32.
+   * Outputs:
+   *   0: indices, TENSOR_INT32, [limit]: the boxes that stay, 0 behind the last.
+   *   1: kept scores, TENSOR_FLOAT32, [limit]: their scores, 0 behind the last.
+   *   2: count, TENSOR_INT32, [1]: how many stay.
+   *
+   * The candidate with the greatest score stays; of equal ones, the first. r is the intersection
+   * over the union of its box and another candidate's, or 0 if one of them has no area. The other
+   * one is removed if r is at least the IoU threshold. Otherwise, with a positive sigma, its score
+   * is multiplied by exp(-r^2 / (2 sigma)). A candidate whose score does not exceed the score
+   * threshold is removed. This repeats with the candidates that are left.
+   */
+  HALYARD_TFLITE_NON_MAX_SUPPRESSION = 30
 };
 
 #endif  // HALYARD_TFLITE_EXTENSION_H_

@@ -95,7 +95,9 @@ TEST_F(DelegateTest, LeavesUnknownOperatorsWithAReason) {
   ASSERT_EQ(refused.size(), 1);
   EXPECT_EQ(refused[0].at("node"), 1);
   EXPECT_EQ(refused[0].at("operator"), "HASHTABLE_FIND");
-  EXPECT_THAT(refused[0].at("reason").get<std::string>(), HasSubstr("no conversion"));
+  EXPECT_THAT(refused[0].at("reason").get<std::string>(),
+              HasSubstr("operator HASHTABLE_FIND of node 1 is not supported: the importer has no "
+                        "conversion"));
 }
 
 TEST_F(DelegateTest, MaxPartitionsKeepsTheLargest) {

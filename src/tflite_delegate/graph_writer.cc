@@ -195,7 +195,11 @@ Result<ImportedGraph> importGraph(const LiteContext& context, const LiveGraph& g
   HALYARD_RETURN_IF_ERROR(writer.write());
   ModelFile file = writer.file();
   ImportedGraph imported;
-  HALYARD_ASSIGN_OR_RETURN(imported.model, import::importTflite(file, options));
+  std::vector<int32_t> numbers;
+  for (const LiveNode& node : graph.nodes) numbers.push_back(node.index);
+  import::ImportOptions numbered = options;
+  numbered.nodeNumbers = numbers;
+  HALYARD_ASSIGN_OR_RETURN(imported.model, import::importTflite(file, numbered));
   for (const import::ModelState& state : imported.model.states) {
     imported.states.push_back(writer.tensorOf(state.tensor));
   }

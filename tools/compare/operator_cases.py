@@ -89,6 +89,7 @@ UNARY = {
 def unary(d, name):
     types, low, high, options, kind = UNARY[name]
     type_ = d.pick(types)
+    d.is_tabled = type_ == "i16" and kind in (UNIT, HYPERBOLIC)
     positive = name in ("LOG", "RSQRT") and type_ in QUANTISED
     quantisation = (d.real(0.005, 0.05), -128) if positive and type_ == "i8" else None
     value = None
@@ -142,6 +143,7 @@ def prelu(d, name):
 @case("SOFTMAX")
 def softmax(d, name):
     type_ = d.pick(("f32", "u8", "i8", "i16"))
+    d.is_tabled = type_ == "i16"
     x = d.tensor(type_, d.shape())
     d.output(type_, {"f32": None, "u8": (1 / 256, 0), "i8": (1 / 256, -128),
                      "i16": (1 / 32768, 0)}[type_])

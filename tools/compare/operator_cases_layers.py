@@ -1,7 +1,7 @@
 """Random cases of convolutions, pools, products, resizing, recurrent layers, and the rest."""
 import numpy as np
 
-from operator_cases import ACTIVATIONS, case
+from operator_cases import ACTIVATIONS, TENSOR_TYPES, case
 from operator_models import QUANTISED, Tensor
 
 SAME, VALID = 0, 1
@@ -19,15 +19,15 @@ def products_output(d, x, weight_scale, terms):
 
 
 def filter_for(d, family, shape, channel_dim):
-    """(filter, its least scale). Families: f32, u8, i8 per channel or not, hybrid, i16, i4."""
-    d.is_rounded = family == "hybrid"
+    """(filter, its least scale). Families: f32, u8, i8 per channel or not, hybrid, hybrid4, i16, i4."""
+    d.is_rounded = family.startswith("hybrid")
     if family == "f32":
         return d.tensor("f32", shape, -1, 1, constant=True), 1
     if family == "u8":
         scale = d.real(0.002, 0.02)
         return d.tensor("u8", shape, quantisation=(scale, d.between(1, 254)), constant=True), scale
-    type_ = "i4" if family == "i4" else "i8"
-    channels = shape[channel_dim] if family != "hybrid" and d.between(0, 3) else 1
+    type_ = "i4" if family.endswith("4") else "i8"
+    channels = shape[channel_dim] if not d.is_rounded and d.between(0, 3) else 1
     if channels > 1:
         scales = [d.real(0.002, 0.02) for _ in range(channels)]
     else:
@@ -39,7 +39,7 @@ def filter_for(d, family, shape, channel_dim):
 
 
 def bias_for(d, family, x, weights, channels):
-    if family in ("f32", "hybrid"):
+    if family == "f32" or d.is_rounded:
         return d.tensor("f32", [channels], -1, 1, constant=True)
     scales = [d.quantisation_of(x)[0] * s for s in d.tensors[weights].scales]
     type_ = "i64" if family == "i16" and d.coin() else "i32"
@@ -48,8 +48,20 @@ def bias_for(d, family, x, weights, channels):
                         scales, [0] * len(scales), 0, constant=True))
 
 
-FAMILIES = ("f32", "u8", "i8", "i8", "hybrid", "i16", "i4")
-ACTIVATION_TYPES = {"f32": "f32", "u8": "u8", "i8": "i8", "hybrid": "f32", "i16": "i16", "i4": "i8"}
+def activation_of(d):
+    """A layer that rounds its activations gets none with an upper limit, which hides its errors."""
+    return d.pick(ACTIVATIONS[:4] if d.is_rounded else ACTIVATIONS)
+
+
+def bias_type(d, index):
+    """The option quantizedBiasType. Without it, the interpreter reads a bias of INT32 as INT64."""
+    is_narrow = index >= 0 and d.tensors[index].type == "i32" and d.tensors[d.inputs[0]].type == "i16"
+    return TENSOR_TYPES["i32" if is_narrow else "f32"]
+
+
+FAMILIES = ("f32", "u8", "i8", "i8", "hybrid", "hybrid4", "i16", "i4")
+ACTIVATION_TYPES = {"f32": "f32", "u8": "u8", "i8": "i8", "hybrid": "f32", "hybrid4": "f32",
+                    "i16": "i16", "i4": "i8"}
 
 
 @case("CONV_2D", "DEPTHWISE_CONV_2D")
@@ -62,7 +74,7 @@ def convolution(d, name):
     x = d.tensor(ACTIVATION_TYPES[family], [d.between(1, 2), *size, depth])
     fields = {"padding": d.pick((SAME, VALID)), "strideW": d.between(1, 2),
               "strideH": d.between(1, 2), "dilationWFactor": dilation[1],
-              "dilationHFactor": dilation[0], "fusedActivationFunction": d.pick(ACTIVATIONS)}
+              "dilationHFactor": dilation[0]}
     if name == "CONV_2D":
         weights, scale = filter_for(d, family, [channels, *kernel, depth], 0)
         terms = kernel[0] * kernel[1] * depth
@@ -77,7 +89,9 @@ def convolution(d, name):
     operands = [x, weights]
     operands.append(bias_for(d, family, x, weights, channels))
     products_output(d, x, scale, terms)
-    d.operator(name, operands, options, **fields)
+    if name == "CONV_2D":
+        fields["quantizedBiasType"] = bias_type(d, operands[2])
+    d.operator(name, operands, options, fusedActivationFunction=activation_of(d), **fields)
 
 
 @case("TRANSPOSE_CONV")
@@ -97,7 +111,7 @@ def transpose_convolution(d, name):
         operands.append(bias_for(d, family, x, weights, channels))
     products_output(d, x, scale, depth * 2)
     d.operator(name, operands, "TransposeConvOptions", padding=padding, strideH=stride[0],
-               strideW=stride[1])
+               strideW=stride[1], quantizedBiasType=bias_type(d, operands[-1]))
 
 
 @case("CONV_3D")
@@ -142,8 +156,8 @@ def fully_connected(d, name):
     weights, scale = filter_for(d, family, [units, depth], 0)
     operands = [x, weights, bias_for(d, family, x, weights, units) if d.coin() else -1]
     products_output(d, x, scale, depth)
-    d.operator(name, operands, "FullyConnectedOptions",
-               fusedActivationFunction=d.pick(ACTIVATIONS), keepNumDims=d.coin())
+    d.operator(name, operands, "FullyConnectedOptions", quantizedBiasType=bias_type(d, operands[2]),
+               fusedActivationFunction=activation_of(d), keepNumDims=d.coin())
 
 
 @case("BATCH_MATMUL")

@@ -41,6 +41,7 @@ class Draw:
         self.name, self.options, self.second_options = None, None, None
         self.operands = []
         self.is_rounded = False  # the layer rounds its activations of floats to steps
+        self.is_tabled = False  # the interpreter computes it by a table, several quanta off
 
     def between(self, low, high):
         return int(self.random.randint(low, high + 1))

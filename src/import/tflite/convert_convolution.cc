@@ -1,6 +1,7 @@
 // Converts convolutions and fully connected layers: filters, biases, and their quantisation.
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 
 #include "base/first_index.h"
 #include "import/tflite/converters.h"
@@ -33,29 +34,13 @@ Status checkSymmetric(const FileTensor& tensor) {
                  bad);
 }
 
-// Returns the bytes of a constant of INT4, one for each element. The file has two in a byte, the
-// first one in the low half.
-Result<std::span<const uint8_t>> unpacked(Node& node, const FileTensor& tensor) {
-  HALYARD_ASSIGN_OR_RETURN(const std::span<const uint8_t> packed, node.builder().contents(tensor));
-  const size_t count = knownElementCount(tensor.dims).value_or(0);
-  if (packed.size() != (count + 1) / 2) {
-    return badData("{} has {} bytes, {} elements of 4 bits need {}", tensor.text(), packed.size(),
-                   count, (count + 1) / 2);
-  }
-  HALYARD_ASSIGN_OR_RETURN(const std::span<uint8_t> bytes, node.builder().newBytes(count));
-  for (size_t i = 0; i < count; ++i) {
-    const int nibble = packed[i / 2] >> (i % 2 * 4) & 15;
-    bytes[i] = static_cast<uint8_t>(nibble < 8 ? nibble : nibble - 16);
-  }
-  return std::span<const uint8_t>(bytes);
-}
-
 // Adds a filter with the data of `tensor`.
 Result<uint32_t> addFilter(Node& node, Operand operand, const FileTensor& tensor) {
   if (tensor.type != tfl::TensorType::INT4) {
     return node.builder().addFileConstant(std::move(operand), tensor);
   }
-  HALYARD_ASSIGN_OR_RETURN(const std::span<const uint8_t> bytes, unpacked(node, tensor));
+  HALYARD_ASSIGN_OR_RETURN(const std::span<const uint8_t> bytes,
+                           unpackedNibbles(node.builder(), tensor));
   return node.builder().addOwnConstant(std::move(operand), bytes, node.builder().nameOf(tensor));
 }
 
@@ -98,17 +83,24 @@ Result<uint32_t> addPerChannelFilter(Node& node, const FileTensor& tensor, Shape
 }
 
 // Refuses activations and weights of different kinds, except for dynamic-range quantisation.
-Status refuseMixture(const Operand& x, const FileTensor& weights) {
+Status refuseMixture(const Node& node, uint32_t x, const FileTensor& weights) {
+  const OperandType type = node.operand(x).type;
   const bool floatWeights =
       weights.type == tfl::TensorType::FLOAT32 || weights.type == tfl::TensorType::FLOAT16;
-  if (isFloat(x.type) == floatWeights || isDynamicallyQuantized(x, weights)) return okStatus();
-  return unsupported("{} activations with {} weights ({})", operandTypeName(x.type),
+  if (isFloat(type) == floatWeights || isDynamicallyQuantized(node, x, weights)) {
+    return okStatus();
+  }
+  if (node.has16Bits() && weights.isConstant() && weights.type == tfl::TensorType::INT8) {
+    return checkSymmetric(weights);
+  }
+  return unsupported("{} activations with {} weights ({})",
+                     node.has16Bits() ? "INT16" : operandTypeName(type),
                      tensorTypeName(weights.type), weights.text());
 }
 
 // Returns the filter in input 1, which is `tensor`. Its output channels lie along `channelDim`.
 Result<uint32_t> filter(Node& node, uint32_t x, const FileTensor& tensor, uint32_t channelDim) {
-  HALYARD_RETURN_IF_ERROR(refuseMixture(node.operand(x), tensor));
+  HALYARD_RETURN_IF_ERROR(refuseMixture(node, x, tensor));
   if (isFloat(node.operand(x).type)) return node.floatInput(1, tensor);
   const bool is4Bits = tensor.type == tfl::TensorType::INT4 && tensor.isConstant();
   if (!isPerChannel(tensor)) {
@@ -168,6 +160,45 @@ Status checkBiasScales(const FileTensor& tensor, const Operand& x, const Operand
   return i == count ? okStatus() : bad(i, product(filterScales[i]));
 }
 
+// Returns the bias of an operator with activations of INT16 as floats. Its unit is the product of
+// the scales of input and filter.
+Result<uint32_t> biasOf16Bits(Node& node, const FileTensor& tensor, const FileTensor& x,
+                              uint32_t channels) {
+  HALYARD_ASSIGN_OR_RETURN(const FileTensor weights, node.inputInfo(1));
+  const bool isWide = tensor.type == tfl::TensorType::INT64;
+  if (!isWide && tensor.type != tfl::TensorType::INT32) {
+    return unsupported("the bias ({}) is {}, expected INT64 or INT32", tensor.text(),
+                       tensorTypeName(tensor.type));
+  }
+  const size_t size = isWide ? sizeof(int64_t) : sizeof(int32_t);
+  const size_t scales = weights.scales.size();
+  if (tensor.data.size() != channels * size || (scales != 1 && scales != channels)) {
+    return badData("the bias ({}) is {} and the weights have {} scales, expected {} channels",
+                   tensor.text(), shapeText(tensor.dims), scales, channels);
+  }
+  HALYARD_ASSIGN_OR_RETURN(const std::span<const uint8_t> data, node.builder().contents(tensor));
+  HALYARD_ASSIGN_OR_RETURN(const std::span<uint8_t> bytes,
+                           node.builder().newBytes(channels * sizeof(float)));
+  for (size_t i = 0; i < channels; ++i) {
+    int64_t wide = 0;
+    int32_t narrow = 0;
+    if (isWide) {
+      std::memcpy(&wide, data.data() + i * size, size);
+    } else {
+      std::memcpy(&narrow, data.data() + i * size, size);
+      wide = narrow;
+    }
+    const double unit =
+        static_cast<double>(x.scales[0]) * static_cast<double>(weights.scales[scales == 1 ? 0 : i]);
+    const auto value = static_cast<float>(static_cast<double>(wide) * unit);
+    std::memcpy(bytes.data() + i * sizeof(value), &value, sizeof(value));
+  }
+  Operand operand;
+  operand.type = OperandType::TENSOR_FLOAT32;
+  operand.dimensions = {channels};
+  return node.builder().addOwnConstant(std::move(operand), bytes, node.builder().nameOf(tensor));
+}
+
 // Returns the bias in input `position`, or zeros if it is missing. Every use has its own operand,
 // because the scale depends on the use.
 Result<uint32_t> bias(Node& node, uint32_t x, uint32_t f, uint32_t y, uint32_t channels,
@@ -184,6 +215,10 @@ Result<uint32_t> bias(Node& node, uint32_t x, uint32_t f, uint32_t y, uint32_t c
                          tensor.text());
     }
     return node.input(position);
+  }
+  if (node.has16Bits()) {
+    HALYARD_ASSIGN_OR_RETURN(const FileTensor input, node.inputInfo(position == 3 ? 2 : 0));
+    return biasOf16Bits(node, tensor, input, channels);
   }
   const auto expected = isFloat(wanted.type) ? floatTypeOf(wanted.type) : tfl::TensorType::INT32;
   if (tensor.type != expected) {
@@ -276,7 +311,7 @@ Status convertConv2d(Node& node) {
   if (depth != filterDepth && depth % filterDepth == 0) {
     return unsupported("a convolution in {} groups", depth / filterDepth);
   }
-  if (isDynamicallyQuantized(node.operand(x), weights)) {
+  if (isDynamicallyQuantized(node, x, weights)) {
     // One range for every image. A 1x1 window has one range for every pixel, because no other pixel
     // affects the result.
     const Shape& window2d = node.operand(f).dimensions;
@@ -307,7 +342,7 @@ Status convertDepthwiseConv2d(Node& node) {
   if (channels % depth != 0) {
     return badData("the filter has {} channels, no multiple of the input's {}", channels, depth);
   }
-  if (isDynamicallyQuantized(node.operand(x), weights)) {
+  if (isDynamicallyQuantized(node, x, weights)) {
     HALYARD_ASSIGN_OR_RETURN(x, dynamicallyQuantized(node, x, 1));
   }
   HALYARD_ASSIGN_OR_RETURN(const uint32_t y, node.output(0));
@@ -332,7 +367,7 @@ Status convertTransposeConv(Node& node) {
                            node.constantInts(0, "the shape of the output", 4));
   HALYARD_ASSIGN_OR_RETURN(const uint32_t x, node.input(2));
   HALYARD_ASSIGN_OR_RETURN(const FileTensor weights, node.inputInfo(1));
-  if (isDynamicallyQuantized(node.operand(x), weights)) {
+  if (isDynamicallyQuantized(node, x, weights)) {
     return unsupported("dynamic-range quantisation ({})", weights.text());
   }
   HALYARD_ASSIGN_OR_RETURN(const uint32_t f, filter(node, x, weights, 0));
@@ -409,7 +444,7 @@ Status convertFullyConnected(Node& node) {
                            Node::fuseCode(options->fused_activation_function()));
   HALYARD_ASSIGN_OR_RETURN(uint32_t x, node.input(0));
   HALYARD_ASSIGN_OR_RETURN(const FileTensor weights, node.inputInfo(1));
-  HALYARD_RETURN_IF_ERROR(refuseMixture(node.operand(x), weights));
+  HALYARD_RETURN_IF_ERROR(refuseMixture(node, x, weights));
   HALYARD_ASSIGN_OR_RETURN(const DenseShape shape, denseShape(node.operand(x), weights));
   HALYARD_ASSIGN_OR_RETURN(const uint32_t y, node.output(0));
 
@@ -433,7 +468,7 @@ Status convertFullyConnected(Node& node) {
   if (rank < 2 || rank > 4) {
     HALYARD_ASSIGN_OR_RETURN(x, node.reshapedTo(x, {shape.batch, shape.depth}));
   }
-  if (isDynamicallyQuantized(node.operand(x), weights)) {
+  if (isDynamicallyQuantized(node, x, weights)) {
     if (node.operand(x).dimensions.back() != shape.depth) {
       HALYARD_ASSIGN_OR_RETURN(x, node.reshapedTo(x, {shape.batch, shape.depth}));
     }
@@ -455,13 +490,13 @@ Status convertFullyConnected(Node& node) {
 
 constexpr Converter kConverters[] = {
     {tfl::BuiltinOperator::CONV_2D, tfl::BuiltinOptions::Conv2DOptions, OptionsNeed::REQUIRED,
-     convertConv2d, kTakesOpenDimensions},
+     convertConv2d, kTakesOpenDimensions | kTakesInt16},
     {tfl::BuiltinOperator::DEPTHWISE_CONV_2D, tfl::BuiltinOptions::DepthwiseConv2DOptions,
-     OptionsNeed::REQUIRED, convertDepthwiseConv2d, kTakesOpenDimensions},
+     OptionsNeed::REQUIRED, convertDepthwiseConv2d, kTakesOpenDimensions | kTakesInt16},
     {tfl::BuiltinOperator::FULLY_CONNECTED, tfl::BuiltinOptions::FullyConnectedOptions,
-     OptionsNeed::REQUIRED, convertFullyConnected, kTakesOpenDimensions},
+     OptionsNeed::REQUIRED, convertFullyConnected, kTakesOpenDimensions | kTakesInt16},
     {tfl::BuiltinOperator::TRANSPOSE_CONV, tfl::BuiltinOptions::TransposeConvOptions,
-     OptionsNeed::REQUIRED, convertTransposeConv},
+     OptionsNeed::REQUIRED, convertTransposeConv, kTakesInt16},
 };
 
 }  // namespace

@@ -172,4 +172,58 @@ Status convertDetectionPostprocess(Node& node) {
                                      {outputs[2], outputs[0], outputs[1], outputs[3]});
 }
 
+namespace {
+
+// Returns the one value of a constant float input, as a scalar.
+Result<uint32_t> floatNumber(Node& node, size_t i, std::string_view what) {
+  HALYARD_ASSIGN_OR_RETURN(const FileTensor tensor, node.inputInfo(i));
+  if (!tensor.isConstant() || tensor.type != tfl::TensorType::FLOAT32) {
+    return unsupported("{} ({}) is no constant of FLOAT32", what, tensor.text());
+  }
+  HALYARD_ASSIGN_OR_RETURN(const std::span<const uint8_t> bytes, node.builder().contents(tensor));
+  float value = 0;
+  if (bytes.size() != sizeof(value)) {
+    return badData("{} ({}) is {}, expected one value", what, tensor.text(),
+                   shapeText(tensor.dims));
+  }
+  std::memcpy(&value, bytes.data(), sizeof(value));
+  return node.builder().floatScalar(OperandType::TENSOR_FLOAT32, value);
+}
+
+// Version 4 has no sigma and gives no scores.
+template <bool kIsVersion5>
+Status convertNonMaxSuppression(Node& node) {
+  constexpr size_t kInputs = kIsVersion5 ? 6 : 5;
+  HALYARD_RETURN_IF_ERROR(node.expectCounts(kInputs, kInputs, kIsVersion5 ? 3 : 2));
+  HALYARD_ASSIGN_OR_RETURN(const uint32_t boxes, node.input(0));
+  HALYARD_ASSIGN_OR_RETURN(const uint32_t scores, node.input(1));
+  HALYARD_ASSIGN_OR_RETURN(const std::vector<int32_t> limits,
+                           node.constantInts(2, "the number of boxes", 1));
+  if (limits.size() != 1) return badData("the number of boxes has no value");
+  HALYARD_ASSIGN_OR_RETURN(const uint32_t limit, node.builder().int32Scalar(limits[0]));
+  HALYARD_ASSIGN_OR_RETURN(const uint32_t iou, floatNumber(node, 3, "the IoU threshold"));
+  HALYARD_ASSIGN_OR_RETURN(const uint32_t score, floatNumber(node, 4, "the score threshold"));
+  HALYARD_ASSIGN_OR_RETURN(const uint32_t sigma, kIsVersion5 ? floatNumber(node, 5, "sigma")
+                                                             : node.builder().floatScalar(
+                                                                   OperandType::TENSOR_FLOAT32, 0));
+  HALYARD_ASSIGN_OR_RETURN(const uint32_t indices, node.output(0));
+  HALYARD_ASSIGN_OR_RETURN(const uint32_t kept,
+                           kIsVersion5 ? node.output(1) : node.temporaryLike(scores, "kept"));
+  HALYARD_ASSIGN_OR_RETURN(const uint32_t count, node.output(kIsVersion5 ? 2 : 1));
+  return node.builder().addOperation(OperationType::NON_MAX_SUPPRESSION,
+                                     {boxes, scores, limit, iou, score, sigma},
+                                     {indices, kept, count});
+}
+
+constexpr Converter kConverters[] = {
+    {tfl::BuiltinOperator::NON_MAX_SUPPRESSION_V4, tfl::BuiltinOptions::NonMaxSuppressionV4Options,
+     OptionsNeed::OPTIONAL, convertNonMaxSuppression<false>},
+    {tfl::BuiltinOperator::NON_MAX_SUPPRESSION_V5, tfl::BuiltinOptions::NonMaxSuppressionV5Options,
+     OptionsNeed::OPTIONAL, convertNonMaxSuppression<true>},
+};
+
+}  // namespace
+
+std::span<const Converter> detectionConverters() { return kConverters; }
+
 }  // namespace halyard::import

@@ -258,7 +258,8 @@ constexpr Converter kConverters[] = {
     {Op::ONE_HOT, Opt::OneHotOptions, kNeeds, convertOneHot, kTakesInt64 | kTakesUnscaled},
     {Op::MATRIX_DIAG, Opt::MatrixDiagOptions, kMayLack, convertMatrixDiag, kTakesInt64},
     {Op::MATRIX_SET_DIAG, Opt::MatrixSetDiagOptions, kMayLack, convertMatrixSetDiag, kTakesInt64},
-    {Op::BROADCAST_TO, Opt::BroadcastToOptions, kMayLack, convertBroadcastTo, kTakesInt64},
+    {Op::BROADCAST_TO, Opt::BroadcastToOptions, kMayLack, convertBroadcastTo,
+     kTakesInt64 | kTakesInt16},
     {Op::BROADCAST_ARGS, Opt::NONE, kMayLack, convertBroadcastArgs, kTakesInt64},
 };
 

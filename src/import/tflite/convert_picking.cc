@@ -349,10 +349,12 @@ constexpr OptionsNeed kNeeds = OptionsNeed::REQUIRED;
 constexpr Takes kTakes = kTakesInt64 | kTakesUnscaled | kTakesOpenDimensions;
 
 constexpr Converter kConverters[] = {
-    {Op::STRIDED_SLICE, Opt::StridedSliceOptions, kNeeds, convertStridedSlice, kTakes},
-    {Op::PACK, Opt::PackOptions, kNeeds, convertPack, kTakes},
-    {Op::GATHER, Opt::GatherOptions, kMayLack, convertGather, kTakes},
-    {Op::GATHER_ND, Opt::GatherNdOptions, kMayLack, convertGatherNd, kTakes | kTakesOpenRank},
+    {Op::STRIDED_SLICE, Opt::StridedSliceOptions, kNeeds, convertStridedSlice,
+     kTakes | kTakesInt16},
+    {Op::PACK, Opt::PackOptions, kNeeds, convertPack, kTakes | kTakesInt16},
+    {Op::GATHER, Opt::GatherOptions, kMayLack, convertGather, kTakes | kTakesInt16},
+    {Op::GATHER_ND, Opt::GatherNdOptions, kMayLack, convertGatherNd,
+     kTakes | kTakesOpenRank | kTakesInt16},
 };
 
 }  // namespace

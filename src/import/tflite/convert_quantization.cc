@@ -45,15 +45,15 @@ void foldBytes(const FileTensor& tensor, const uint8_t* data, std::span<float> t
 
 void fold(const FileTensor& tensor, const uint8_t* data, std::span<float> to) {
   if (tensor.type == tfl::TensorType::FLOAT16) return foldHalves(data, to);
-  if (tensor.type == tfl::TensorType::INT8) return foldBytes<int8_t>(tensor, data, to);
+  if (tensor.type != tfl::TensorType::UINT8) return foldBytes<int8_t>(tensor, data, to);
   foldBytes<uint8_t>(tensor, data, to);
 }
 
 Status checkFoldable(const FileTensor& tensor) {
-  const bool isInt8 = tensor.type == tfl::TensorType::INT8;
+  const bool isInt8 = tensor.type == tfl::TensorType::INT8 || tensor.type == tfl::TensorType::INT4;
   if (tensor.type == tfl::TensorType::FLOAT16) return okStatus();
   if (!isInt8 && tensor.type != tfl::TensorType::UINT8) {
-    return unsupported("{} is of type {}, expected FLOAT16, INT8 or UINT8", tensor.text(),
+    return unsupported("{} is of type {}, expected FLOAT16, INT8, INT4 or UINT8", tensor.text(),
                        tensorTypeName(tensor.type));
   }
   if (tensor.scales.empty()) return badData("{} has no scale", tensor.text());
@@ -123,6 +123,7 @@ Status convertDequantize(Node& node) {
     HALYARD_ASSIGN_OR_RETURN(const uint32_t y, node.output(0));
     return node.builder().addOperation(OperationType::CAST, {x}, {y});
   }
+  if (node.has16Bits()) return node.forward(0, x);
   if (!isQuant8Asymm(node.operand(x).type)) {
     return unsupported("of a {} that is no constant: NNAPI dequantises INT8 and UINT8",
                        tensorTypeName(from.type));
@@ -134,20 +135,22 @@ Status convertDequantize(Node& node) {
 Status convertQuantize(Node& node) {
   HALYARD_RETURN_IF_ERROR(node.expectCounts(1, 1, 1));
   HALYARD_ASSIGN_OR_RETURN(uint32_t x, node.input(0));
-  HALYARD_ASSIGN_OR_RETURN(const uint32_t y, node.output(0));
   // NNAPI quantises floats only. A change of quantisation goes through float32. It holds every
-  // quantised value (8 bits times a scale) to well below a thousandth of a step.
+  // quantised value (8 or 16 bits times a scale) to well below a hundredth of a step.
   if (isQuant8Asymm(node.operand(x).type)) {
     HALYARD_ASSIGN_OR_RETURN(x, node.dequantized(x));
   }
+  HALYARD_ASSIGN_OR_RETURN(const FileTensor to, node.outputInfo(0));
+  if (to.type == tfl::TensorType::INT16) return node.forward(0, x);
+  HALYARD_ASSIGN_OR_RETURN(const uint32_t y, node.output(0));
   return node.quantize(x, y);
 }
 
 constexpr Converter kConverters[] = {
     {tfl::BuiltinOperator::DEQUANTIZE, tfl::BuiltinOptions::DequantizeOptions,
-     OptionsNeed::OPTIONAL, convertDequantize, kTakesOpenRank},
+     OptionsNeed::OPTIONAL, convertDequantize, kTakesOpenRank | kTakesInt16},
     {tfl::BuiltinOperator::QUANTIZE, tfl::BuiltinOptions::QuantizeOptions, OptionsNeed::OPTIONAL,
-     convertQuantize, kTakesOpenRank},
+     convertQuantize, kTakesOpenRank | kTakesInt16},
 };
 
 }  // namespace
@@ -167,9 +170,11 @@ Result<uint32_t> dequantized(GraphBuilder& builder, Operand bytes, const FileTen
 
 // Returns a constant of floats.
 Result<uint32_t> folded(GraphBuilder& builder, const FileTensor& tensor, std::string name) {
-  const size_t count = tensor.data.size() / tensorElementSize(tensor.type);
+  const bool is4Bits = tensor.type == tfl::TensorType::INT4;
+  HALYARD_ASSIGN_OR_RETURN(const std::span<const uint8_t> data,
+                           is4Bits ? unpackedNibbles(builder, tensor) : builder.contents(tensor));
+  const size_t count = data.size() / (is4Bits ? 1 : tensorElementSize(tensor.type));
   HALYARD_ASSIGN_OR_RETURN(const std::span<uint8_t> bytes, builder.newBytes(count * sizeof(float)));
-  HALYARD_ASSIGN_OR_RETURN(const std::span<const uint8_t> data, builder.contents(tensor));
   fold(tensor, data.data(), {reinterpret_cast<float*>(bytes.data()), count});
   Operand operand;
   operand.type = OperandType::TENSOR_FLOAT32;
@@ -181,6 +186,21 @@ Result<uint32_t> folded(GraphBuilder& builder, const FileTensor& tensor, std::st
 }
 
 }  // namespace
+
+Result<std::span<const uint8_t>> unpackedNibbles(GraphBuilder& builder, const FileTensor& tensor) {
+  HALYARD_ASSIGN_OR_RETURN(const std::span<const uint8_t> packed, builder.contents(tensor));
+  const size_t count = knownElementCount(tensor.dims).value_or(0);
+  if (packed.size() != (count + 1) / 2) {
+    return badData("{} has {} bytes, {} elements of 4 bits need {}", tensor.text(), packed.size(),
+                   count, (count + 1) / 2);
+  }
+  HALYARD_ASSIGN_OR_RETURN(const std::span<uint8_t> bytes, builder.newBytes(count));
+  for (size_t i = 0; i < count; ++i) {
+    const int nibble = packed[i / 2] >> (i % 2 * 4) & 15;
+    bytes[i] = static_cast<uint8_t>(nibble < 8 ? nibble : nibble - 16);
+  }
+  return std::span<const uint8_t>(bytes);
+}
 
 Result<uint32_t> foldedToFloat(GraphBuilder& builder, const FileTensor& tensor) {
   if (const auto known = builder.floatsOf(tensor.index)) return *known;

@@ -211,7 +211,7 @@ constexpr Converter kConverters[] = {
     {Op::UNSORTED_SEGMENT_MIN, Opt::UnsortedSegmentMinOptions, kMayLack,
      convertUnsortedSegments<UNSORTED_SEGMENT_MIN>, kTakesOpenDimensions},
     {Op::DYNAMIC_UPDATE_SLICE, Opt::DynamicUpdateSliceOptions, kMayLack, convertDynamicUpdateSlice,
-     kTakesInt64 | kTakesUnscaled | kTakesOpenDimensions},
+     kTakesInt64 | kTakesUnscaled | kTakesOpenDimensions | kTakesInt16},
     {Op::CUMSUM, Opt::CumsumOptions, kMayLack, convertCumsum, kTakesOpenDimensions},
     {Op::BUCKETIZE, Opt::BucketizeOptions, kNeeds, convertBucketize, kTakesInt64 | kTakesOpenRank},
     {Op::WHERE, Opt::WhereOptions, kMayLack, convertWhere, kTakesInt64 | kTakesOpenDimensions},

@@ -389,19 +389,19 @@ constexpr Takes kAnyForm = kTakesInt64 | kTakesComplex | kTakesUnscaled | kTakes
 
 constexpr Converter kConverters[] = {
     {tfl::BuiltinOperator::RESHAPE, tfl::BuiltinOptions::ReshapeOptions, OptionsNeed::OPTIONAL,
-     convertReshape, kAnyForm | kTakesOpenRank},
+     convertReshape, kAnyForm | kTakesOpenRank | kTakesInt16},
     {tfl::BuiltinOperator::SQUEEZE, tfl::BuiltinOptions::SqueezeOptions, OptionsNeed::OPTIONAL,
-     convertSqueeze, kAnyForm},
+     convertSqueeze, kAnyForm | kTakesInt16},
     {tfl::BuiltinOperator::EXPAND_DIMS, tfl::BuiltinOptions::ExpandDimsOptions,
-     OptionsNeed::OPTIONAL, convertExpandDims, kAnyForm},
+     OptionsNeed::OPTIONAL, convertExpandDims, kAnyForm | kTakesInt16},
     {tfl::BuiltinOperator::SHAPE, tfl::BuiltinOptions::ShapeOptions, OptionsNeed::OPTIONAL,
-     convertShapeOf, kAnyForm | kTakesOpenRank},
+     convertShapeOf, kAnyForm | kTakesOpenRank | kTakesInt16},
     {tfl::BuiltinOperator::TRANSPOSE, tfl::BuiltinOptions::TransposeOptions, OptionsNeed::OPTIONAL,
-     convertTranspose, kTakesInt64 | kTakesOpenDimensions},
+     convertTranspose, kTakesInt64 | kTakesOpenDimensions | kTakesInt16},
     {tfl::BuiltinOperator::CONCATENATION, tfl::BuiltinOptions::ConcatenationOptions,
-     OptionsNeed::REQUIRED, convertConcatenation, kTakesInt64 | kTakesOpenDimensions},
+     OptionsNeed::REQUIRED, convertConcatenation, kTakesInt64 | kTakesOpenDimensions | kTakesInt16},
     {tfl::BuiltinOperator::MEAN, tfl::BuiltinOptions::ReducerOptions, OptionsNeed::OPTIONAL,
-     convertMean, kTakesOpenRank},
+     convertMean, kTakesOpenRank | kTakesInt16},
 };
 
 }  // namespace

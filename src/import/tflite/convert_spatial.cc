@@ -84,16 +84,16 @@ Status convertResizeNearestNeighbor(Node& node) {
 
 constexpr Converter kConverters[] = {
     {tfl::BuiltinOperator::AVERAGE_POOL_2D, tfl::BuiltinOptions::Pool2DOptions,
-     OptionsNeed::REQUIRED, convertAveragePool2d, kTakesOpenDimensions},
+     OptionsNeed::REQUIRED, convertAveragePool2d, kTakesOpenDimensions | kTakesInt16},
     {tfl::BuiltinOperator::MAX_POOL_2D, tfl::BuiltinOptions::Pool2DOptions, OptionsNeed::REQUIRED,
-     convertMaxPool2d, kTakesOpenDimensions},
+     convertMaxPool2d, kTakesOpenDimensions | kTakesInt16},
     {tfl::BuiltinOperator::L2_POOL_2D, tfl::BuiltinOptions::Pool2DOptions, OptionsNeed::REQUIRED,
      convertL2Pool2d, kTakesOpenDimensions},
     {tfl::BuiltinOperator::RESIZE_BILINEAR, tfl::BuiltinOptions::ResizeBilinearOptions,
      OptionsNeed::OPTIONAL, convertResizeBilinear, kTakesOpenDimensions},
     {tfl::BuiltinOperator::RESIZE_NEAREST_NEIGHBOR,
      tfl::BuiltinOptions::ResizeNearestNeighborOptions, OptionsNeed::OPTIONAL,
-     convertResizeNearestNeighbor, kTakesOpenDimensions},
+     convertResizeNearestNeighbor, kTakesOpenDimensions | kTakesInt16},
 };
 
 }  // namespace

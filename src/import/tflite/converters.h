@@ -23,6 +23,7 @@ struct Converter {
 
 std::span<const Converter> complexConverters();
 std::span<const Converter> convolutionConverters();
+std::span<const Converter> detectionConverters();
 std::span<const Converter> elementwiseConverters();
 std::span<const Converter> generatedConverters();
 std::span<const Converter> mathConverters();
@@ -57,6 +58,9 @@ Status convertPlain(Node& node) {
   return node.builder().addOperation(kType, std::move(inputs), {y});
 }
 
+// Returns the bytes of a constant of INT4, one for each element. The file has two in a byte, the
+// first one in the low half.
+Result<std::span<const uint8_t>> unpackedNibbles(GraphBuilder& builder, const FileTensor& tensor);
 // Returns the value of a quantised or float16 constant as TENSOR_FLOAT32. The result is a constant,
 // or the output of a DEQUANTIZE of one. With the DEQUANTIZE, weights stay as in the file, for
 // devices that have kTfliteExtension.
@@ -76,7 +80,7 @@ Status reduceIntegers(Node& node, OperationType type, uint32_t x, uint32_t y);
 
 // Returns whether TFLite uses dynamic-range quantisation for these operands; see
 // dynamic_quantization.cc.
-bool isDynamicallyQuantized(const Operand& x, const FileTensor& weights);
+bool isDynamicallyQuantized(const Node& node, uint32_t x, const FileTensor& weights);
 // Returns x rounded to the steps of its own range, as dynamic-range quantisation does. Elements
 // that differ only in the dimensions from `axis` on share a range.
 Result<uint32_t> dynamicallyQuantized(Node& node, uint32_t x, size_t axis);

@@ -63,9 +63,11 @@ class Chain {
 
 }  // namespace
 
-bool isDynamicallyQuantized(const Operand& x, const FileTensor& weights) {
-  return x.type == OperandType::TENSOR_FLOAT32 && weights.isConstant() &&
-         (weights.type == tfl::TensorType::INT8 || weights.type == tfl::TensorType::UINT8);
+bool isDynamicallyQuantized(const Node& node, uint32_t x, const FileTensor& weights) {
+  return node.operand(x).type == OperandType::TENSOR_FLOAT32 && !node.has16Bits() &&
+         weights.isConstant() &&
+         (weights.type == tfl::TensorType::INT8 || weights.type == tfl::TensorType::UINT8 ||
+          weights.type == tfl::TensorType::INT4);
 }
 
 Result<uint32_t> dynamicallyQuantized(Node& node, uint32_t x, size_t axis) {

@@ -45,6 +45,8 @@ std::optional<OperandType> plainOperandType(tfl::TensorType type) {
       return OperandType::TENSOR_QUANT8_ASYMM;
     case tfl::TensorType::INT8:
       return OperandType::TENSOR_QUANT8_ASYMM_SIGNED;
+    case tfl::TensorType::INT16:
+      return OperandType::TENSOR_QUANT16_SYMM;
     default:
       return std::nullopt;
   }
@@ -158,8 +160,12 @@ Result<Operand> GraphBuilder::describe(const FileTensor& tensor) const {
   operand.dimensions = tensor.dims;
   const bool isPairs = tensor.type == tfl::TensorType::COMPLEX64;
   if (isPairs && !operand.dimensions.empty()) operand.dimensions.back() *= 2;
-  if (!isQuant8Asymm(*type)) return operand;
+  const bool is16Bits = *type == OperandType::TENSOR_QUANT16_SYMM;
+  if (!isQuant8Asymm(*type) && !is16Bits) return operand;
   if (tensor.scales.empty()) {
+    if (is16Bits) {
+      return unsupported("{} is INT16 without a scale, which is not supported here", tensor.text());
+    }
     // Plain integers, which few converters take: see kTakesUnscaled.
     operand.scale = 1;
     return operand;

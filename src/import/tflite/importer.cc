@@ -12,10 +12,10 @@ namespace halyard::import {
 
 const Converter* converterOf(tfl::BuiltinOperator op) {
   for (const auto& table :
-       {complexConverters(), convolutionConverters(), elementwiseConverters(),
-        generatedConverters(), mathConverters(), movementConverters(), pickingConverters(),
-        quantizationConverters(), recurrentConverters(), reductionConverters(), rnnConverters(),
-        scatterConverters(), shapeConverters(), spatialConverters()}) {
+       {complexConverters(), convolutionConverters(), detectionConverters(),
+        elementwiseConverters(), generatedConverters(), mathConverters(), movementConverters(),
+        pickingConverters(), quantizationConverters(), recurrentConverters(), reductionConverters(),
+        rnnConverters(), scatterConverters(), shapeConverters(), spatialConverters()}) {
     const auto found =
         std::find_if(table.begin(), table.end(), [op](const Converter& c) { return c.op == op; });
     if (found != table.end()) return &*found;
@@ -34,19 +34,25 @@ std::vector<const Converter*> convertersOf(const VerifiedFile& file) {
   return converters;
 }
 
+// Returns the number that errors give the file's node `i`.
+int64_t numberOf(size_t i, const ImportOptions& options) {
+  return i < options.nodeNumbers.size() ? options.nodeNumbers[i] : static_cast<int64_t>(i);
+}
+
 // The check of the operators comes first. An error then names the unsupported operator, and not a
 // tensor that only this operator reads.
-Status checkOperators(const VerifiedFile& file, std::span<const Converter* const> converters) {
+Status checkOperators(const VerifiedFile& file, std::span<const Converter* const> converters,
+                      const ImportOptions& options) {
   for (size_t i = 0; i < file.operatorCount(); ++i) {
     if (converters[file.op(i).code] != nullptr) continue;
     if (file.builtin(i) == tfl::BuiltinOperator::CUSTOM) {
       if (file.customName(i) == kDetectionOperator) continue;
       return badData("operator {} of node {} is not supported: no such custom operator is known",
-                     file.operatorName(i), i);
+                     file.operatorName(i), numberOf(i, options));
     }
     return badData(
         "operator {} of node {} is not supported: the importer has no conversion to NNAPI for it",
-        file.operatorName(i), i);
+        file.operatorName(i), numberOf(i, options));
   }
   return okStatus();
 }
@@ -70,17 +76,19 @@ Status convertNode(GraphBuilder& builder, size_t index, const Converter* known) 
     return badData("has no options, expected {}", tfl::EnumNameBuiltinOptions(converter.options));
   }
   HALYARD_RETURN_IF_ERROR(node.loadOptions());
-  return converter.convert(node);
+  HALYARD_RETURN_IF_ERROR(converter.convert(node));
+  return node.finish();
 }
 
 // Converts the two kinds of converters' errors to one.
-Status withNode(Status status, const VerifiedFile& file, size_t node) {
+Status withNode(Status status, const VerifiedFile& file, size_t i, const ImportOptions& options) {
+  const int64_t node = numberOf(i, options);
   if (status.code() == ResultCode::OP_FAILED) {
     status.annotate(
-        fmt::format("operator {} of node {} is not supported", file.operatorName(node), node));
+        fmt::format("operator {} of node {} is not supported", file.operatorName(i), node));
     return status.withCode(ResultCode::BAD_DATA);
   }
-  status.annotate(fmt::format("operator {} of node {}", file.operatorName(node), node));
+  status.annotate(fmt::format("operator {} of node {}", file.operatorName(i), node));
   return status;
 }
 
@@ -94,12 +102,12 @@ Result<ImportedModel> importTflite(ModelFile& bytes, const ImportOptions& option
   Result<VerifiedFile> file = VerifiedFile::create(bytes);
   if (!file.ok()) return asBadData(file.takeStatus());
   const std::vector<const Converter*> converters = convertersOf(*file);
-  HALYARD_RETURN_IF_ERROR(checkOperators(*file, converters));
+  HALYARD_RETURN_IF_ERROR(checkOperators(*file, converters, options));
   GraphBuilder builder(*file, options);
   HALYARD_RETURN_IF_ERROR(asBadData(builder.beginGraph()));
   for (size_t i = 0; i < file->operatorCount(); ++i) {
     Status status = convertNode(builder, i, converters[file->op(i).code]);
-    if (!status.ok()) return withNode(std::move(status), *file, i);
+    if (!status.ok()) return withNode(std::move(status), *file, i, options);
   }
   Result<ImportedModel> result = builder.finish();
   if (!result.ok()) return asBadData(result.takeStatus());

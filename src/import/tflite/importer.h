@@ -74,6 +74,9 @@ struct ImportOptions {
   // Makes variables inputs and outputs of the model, so that the caller can keep their values
   // between executions. Otherwise each execution begins with zeros.
   bool keepsStates = false;
+  // The numbers that errors give the nodes, for a file that is a part of a graph. Empty: their
+  // numbers in the file.
+  std::span<const int32_t> nodeNumbers = {};
 };
 
 // `bytes` is hostile until verified. A truncated or forged file gives BAD_DATA with the reason. An

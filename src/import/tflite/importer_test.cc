@@ -243,5 +243,18 @@ TEST(Importer, NumbersOperatorsAsTheFormatDoes) {
   EXPECT_EQ(static_cast<int>(tfl::BuiltinOperator::STABLEHLO_CASE), 209);
 }
 
+// A part of a graph names its nodes by their numbers in the whole.
+TEST(Importer, GivesNodesTheirNumbers) {
+  ModelWriter w = denseFloat();
+  w.nodes[0].inputs = {0};
+  const int32_t numbers[] = {7};
+  const Result<ImportedModel> damaged = importTflite(w.bytes(), {.nodeNumbers = numbers});
+  EXPECT_THAT(damaged.status().toString(),
+              HasSubstr("operator FULLY_CONNECTED of node 7: has 1 inputs"));
+  w.nodes[0].op = tfl::BuiltinOperator::HASHTABLE;
+  const Result<ImportedModel> unknown = importTflite(w.bytes(), {.nodeNumbers = numbers});
+  EXPECT_THAT(unknown.status().toString(), HasSubstr("operator HASHTABLE of node 7 is not"));
+}
+
 }  // namespace
 }  // namespace halyard::import

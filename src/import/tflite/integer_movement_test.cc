@@ -120,6 +120,16 @@ TEST(IntegerMovement, WeightsOf4Bits) {
     EXPECT_EQ(as<int8_t>(result.outputs[0]),
               units == 1 ? std::vector<int8_t>{9} : (std::vector<int8_t>{9, 36}));
   }
+  // Activations of floats are rounded to 255 steps.
+  ModelWriter real = denseOf4Bits(2);
+  for (const int32_t tensor : {0, 2}) {
+    real.tensors[static_cast<size_t>(tensor)].type = Type::FLOAT32;
+    real.tensors[static_cast<size_t>(tensor)].scales.clear();
+  }
+  const RunResult result = runWith(importModel(real), {bytesOf<float>({2, 1, 3})});
+  ASSERT_TRUE(result.status.ok()) << result.status.toString();
+  EXPECT_THAT(as<float>(result.outputs[0]),
+              ElementsAre(testing::FloatNear(4.5f, 0.05f), testing::FloatNear(18, 0.1f)));
   ModelWriter damaged = denseOf4Bits(1);
   damaged.tensors[1].data.pop_back();
   const Result<ImportedModel> imported = importModel(damaged);

@@ -22,6 +22,8 @@ std::string quantizationText(const Operand& operand) {
   return fmt::format("scale {} zero point {}", operand.scale, operand.zeroPoint);
 }
 
+bool is16Bits(const Operand& operand) { return operand.type == OperandType::TENSOR_QUANT16_SYMM; }
+
 }  // namespace
 
 Status Node::expectCounts(size_t minInputs, size_t maxInputs, size_t outputs) const {
@@ -81,13 +83,22 @@ Result<uint32_t> Node::input(size_t i) {
   if (!hasInput(i)) return badData("input {} is left out", i);
   HALYARD_ASSIGN_OR_RETURN(const uint32_t operand, builder_.read(inputTensor(i)), "input {}", i);
   HALYARD_RETURN_IF_ERROR(checkTaken(inputTensor(i), operand), "input {}", i);
-  return operand;
+  return asInput(inputTensor(i), operand);
 }
 
 Result<uint32_t> Node::input(size_t i, const FileTensor& tensor) {
   HALYARD_ASSIGN_OR_RETURN(const uint32_t operand, builder_.read(tensor), "input {}", i);
   HALYARD_RETURN_IF_ERROR(checkTaken(tensor.index, operand), "input {}", i);
-  return operand;
+  return asInput(tensor.index, operand);
+}
+
+Result<uint32_t> Node::asInput(int32_t tensor, uint32_t operand) {
+  if (!is16Bits(this->operand(operand))) return operand;
+  has16Bits_ = true;
+  if (const auto floats = builder_.floatsOf(tensor)) return *floats;
+  HALYARD_ASSIGN_OR_RETURN(const uint32_t real, dequantized(operand));
+  builder_.keepFloatsOf(tensor, real);
+  return real;
 }
 
 std::string Node::textOf(int32_t tensor) const {
@@ -95,7 +106,11 @@ std::string Node::textOf(int32_t tensor) const {
   return info.ok() ? info->text() : fmt::format("tensor {}", tensor);
 }
 
-Status Node::checkForm(int32_t tensor) const {
+Status Node::checkForm(int32_t tensor, uint32_t index) const {
+  if (is16Bits(operand(index)) && (takes_ & kTakesInt16) == 0) {
+    return unsupported("{} is INT16, which the conversion of this operator does not take",
+                       textOf(tensor));
+  }
   const ElementForm form = builder_.formOf(tensor);
   if (form == ElementForm::INT64 && (takes_ & kTakesInt64) == 0) {
     return unsupported("{} is INT64: NNAPI's integers have 32 bits, results may need more",
@@ -117,7 +132,7 @@ Status Node::checkScaled(int32_t tensor, uint32_t index) const {
 }
 
 Status Node::checkTaken(int32_t tensor, uint32_t index) const {
-  HALYARD_RETURN_IF_ERROR(checkForm(tensor));
+  HALYARD_RETURN_IF_ERROR(checkForm(tensor, index));
   HALYARD_RETURN_IF_ERROR(checkScaled(tensor, index));
   const Shape& dims = operand(index).dimensions;
   const bool hasRank = !dims.empty() || isScalarType(operand(index).type);
@@ -134,8 +149,9 @@ Result<uint32_t> Node::floatInput(size_t i) {
 }
 
 Result<uint32_t> Node::floatInput(size_t i, const FileTensor& tensor) {
-  const bool isSmall =
-      tensor.type == tfl::TensorType::INT8 || tensor.type == tfl::TensorType::UINT8;
+  const bool isSmall = tensor.type == tfl::TensorType::INT8 ||
+                       tensor.type == tfl::TensorType::UINT8 ||
+                       tensor.type == tfl::TensorType::INT4;
   if (!tensor.isConstant() || !isSmall) return input(i, tensor);
   HALYARD_ASSIGN_OR_RETURN(const uint32_t folded, foldedToFloat(builder_, tensor), "input {}", i);
   return folded;
@@ -147,16 +163,34 @@ Result<uint32_t> Node::optionalFloatInput(size_t i, OperandType type) {
 
 Result<uint32_t> Node::output(size_t i) {
   HALYARD_ASSIGN_OR_RETURN(const uint32_t operand, builder_.write(outputTensor(i)), "output {}", i);
-  HALYARD_RETURN_IF_ERROR(checkForm(outputTensor(i)), "output {}", i);
+  HALYARD_RETURN_IF_ERROR(checkForm(outputTensor(i), operand), "output {}", i);
   HALYARD_RETURN_IF_ERROR(checkScaled(outputTensor(i), operand), "output {}", i);
-  return operand;
+  if (!is16Bits(this->operand(operand))) return operand;
+  HALYARD_ASSIGN_OR_RETURN(
+      const uint32_t real,
+      builder_.addTemporary(OperandType::TENSOR_FLOAT32, this->operand(operand).dimensions, 0, 0,
+                            builder_.operandName(operand) + " (float)"));
+  outputs16_.push_back({real, operand});
+  return real;
+}
+
+Status Node::finish() {
+  for (const auto& [real, operand] : outputs16_) {
+    HALYARD_RETURN_IF_ERROR(quantize(real, operand));
+  }
+  return okStatus();
 }
 
 Status Node::forward(size_t i, uint32_t operand) {
   HALYARD_ASSIGN_OR_RETURN(const FileTensor tensor, outputInfo(i));
   if (tensor.isConstant()) return badData("{} is written, but is a constant", tensor.text());
+  if (tensor.type == tfl::TensorType::INT16) {
+    HALYARD_ASSIGN_OR_RETURN(const uint32_t to, builder_.write(tensor.index), "output {}", i);
+    HALYARD_RETURN_IF_ERROR(checkForm(tensor.index, to));
+    return quantize(operand, to);
+  }
   HALYARD_RETURN_IF_ERROR(builder_.bind(tensor, operand), "output {}", i);
-  return checkForm(tensor.index);
+  return checkForm(tensor.index, operand);
 }
 
 bool Node::isKnown(size_t i) const {
@@ -300,12 +334,15 @@ Result<uint32_t> Node::dequantized(uint32_t from) {
       const uint32_t real,
       builder_.addTemporary(OperandType::TENSOR_FLOAT32, operand(from).dimensions, 0, 0,
                             builder_.operandName(from) + " (float)"));
-  HALYARD_RETURN_IF_ERROR(builder_.addOperation(OperationType::DEQUANTIZE, {from}, {real}));
+  HALYARD_RETURN_IF_ERROR(builder_.addOperation(
+      is16Bits(operand(from)) ? OperationType::DEQUANTIZE_16 : OperationType::DEQUANTIZE, {from},
+      {real}));
   return real;
 }
 
 Status Node::quantize(uint32_t from, uint32_t to) {
-  return builder_.addOperation(OperationType::QUANTIZE, {from}, {to});
+  return builder_.addOperation(
+      is16Bits(operand(to)) ? OperationType::QUANTIZE_16 : OperationType::QUANTIZE, {from}, {to});
 }
 
 Status Node::reshape(uint32_t from, uint32_t to) {

@@ -31,6 +31,8 @@ inline constexpr Takes kTakesOpenDimensions = 4;
 inline constexpr Takes kTakesOpenRank = 8 | kTakesOpenDimensions;
 // INT8 and UINT8 without a scale: plain integers, which have the scale 1 in the model.
 inline constexpr Takes kTakesUnscaled = 16;
+// INT16 with a scale. The converter gets the real values as floats, and writes floats.
+inline constexpr Takes kTakesInt16 = 32;
 
 class Node {
  public:
@@ -77,6 +79,10 @@ class Node {
   Result<uint32_t> optionalFloatInput(size_t i, OperandType type);
   // Declares an output with the file's type and shape.
   Result<uint32_t> output(size_t i);
+  // Appends what the outputs of INT16 need behind the converter's operations.
+  Status finish();
+  // Returns whether an input that has been read is of INT16.
+  bool has16Bits() const { return has16Bits_; }
   // Gives an output the value of an existing operand.
   Status forward(size_t i, uint32_t operand);
   // Returns at most `limit` values of an INT32 or INT64 input that is constant, or follows from
@@ -108,7 +114,7 @@ class Node {
   Status multiply(uint32_t a, uint32_t b, uint32_t activation, uint32_t y);
   // Adds an operand with the type and quantisation of `like`. Its dimensions are inferred later.
   Result<uint32_t> temporaryLike(uint32_t like, std::string_view what);
-  // Returns the value of a quantised operand as TENSOR_FLOAT32, in a temporary.
+  // Returns the value of an operand of 8 or 16 bits as TENSOR_FLOAT32, in a temporary.
   Result<uint32_t> dequantized(uint32_t operand);
   // Writes a TENSOR_FLOAT32 operand to a quantised one.
   Status quantize(uint32_t from, uint32_t to);
@@ -125,9 +131,16 @@ class Node {
  private:
   std::string textOf(int32_t tensor) const;
   // Checks whether the converter supports a tensor's type and the shape of its operand.
-  Status checkForm(int32_t tensor) const;
+  Status checkForm(int32_t tensor, uint32_t operand) const;
   Status checkTaken(int32_t tensor, uint32_t operand) const;
   Status checkScaled(int32_t tensor, uint32_t operand) const;
+  // Returns the operand of a checked input, or its floats if it is of INT16.
+  Result<uint32_t> asInput(int32_t tensor, uint32_t operand);
+
+  // An output of INT16 and the floats that the converter writes instead.
+  struct Output16 {
+    uint32_t real, operand;
+  };
 
   // Larger than the vtable and table of any options together.
   static constexpr size_t kOptionsCopy = 512;
@@ -135,6 +148,8 @@ class Node {
   GraphBuilder& builder_;
   const FileOperator& op_;
   const Takes takes_;
+  bool has16Bits_ = false;
+  std::vector<Output16> outputs16_;
   const uint8_t* options_ = nullptr;  // in copy_
   alignas(8) uint8_t copy_[kOptionsCopy];
 };

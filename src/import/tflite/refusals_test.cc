@@ -164,7 +164,7 @@ const Refusal kTensorRefusals[] = {
      "operator FULLY_CONNECTED of node 0 is not supported: input 0: tensor 0 'x' is COMPLEX64, "
      "expected real numbers"},
     {"Int16Type", denseFloat, [](ModelWriter& w) { w.tensors[0].type = Type::INT16; },
-     "model input 0: tensor 0 'x' is of type INT16, which is not supported here"},
+     "model input 0: tensor 0 'x' is INT16 without a scale, which is not supported here"},
     {"UnknownType", denseFloat, [](ModelWriter& w) { w.tensors[0].type = static_cast<Type>(99); },
      "model input 0: tensor 0 'x' is of type type 99, which is not supported here"},
     {"NoScale", denseInt8, [](ModelWriter& w) { w.tensors[0].scales.clear(); },

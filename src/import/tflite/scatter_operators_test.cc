@@ -74,6 +74,37 @@ TEST(ScatterOperators, Cumsum) {
   EXPECT_THAT(single.floatOutput(), ElementsAre(2, 0, 4, 0));
 }
 
+// Three boxes, of which the first two overlap.
+SingleOperator suppression(bool isVersion5) {
+  SingleOperator single;
+  const int32_t boxes = single.floats({3, 4}, {0, 0, 2, 2, 0, 1, 2, 3, 5, 5, 6, 6});
+  std::vector<int32_t> in = {boxes, single.floats({3}, {0.8f, 0.9f, 0.3f}),
+                             single.constant(Type::INT32, {}, bytesOf<int32_t>({4}))};
+  std::vector<int32_t> out = {single.output(Type::INT32, {4})};
+  for (const float value : {0.3f, 0.1f}) {
+    in.push_back(single.constant(Type::FLOAT32, {}, bytesOf<float>({value})));
+  }
+  if (isVersion5) {
+    in.push_back(single.constant(Type::FLOAT32, {}, bytesOf<float>({0.5f})));
+    out.push_back(single.output(Type::FLOAT32, {4}));
+  }
+  out.push_back(single.output(Type::INT32));
+  single.writer.node(isVersion5 ? Op::NON_MAX_SUPPRESSION_V5 : Op::NON_MAX_SUPPRESSION_V4, in, out);
+  return single;
+}
+
+TEST(ScatterOperators, NonMaxSuppression) {
+  const auto four = suppression(false).outputs();
+  ASSERT_EQ(four.size(), 2u);
+  EXPECT_THAT(as<int32_t>(four[0]), ElementsAre(1, 2, 0, 0));
+  EXPECT_THAT(as<int32_t>(four[1]), ElementsAre(2));
+  const auto five = suppression(true).outputs();
+  ASSERT_EQ(five.size(), 3u);
+  EXPECT_THAT(as<int32_t>(five[0]), ElementsAre(1, 2, 0, 0));
+  EXPECT_THAT(as<float>(five[1]), ElementsAre(0.9f, 0.3f, 0, 0));
+  EXPECT_THAT(as<int32_t>(five[2]), ElementsAre(2));
+}
+
 TEST(ScatterOperators, Bucketize) {
   SingleOperator single;
   const int32_t x = single.floats({3}, {-1, 2, 9});

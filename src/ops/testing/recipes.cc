@@ -145,7 +145,10 @@ const std::map<OperationType, Recipe>& allRecipes() {
       {DYNAMIC_UPDATE_SLICE, recipes::dynamicUpdateSlice},
       {WHERE, recipes::where},
       {REVERSE_SEQUENCE, recipes::reverseSequence},
-      {BUCKETIZE, recipes::bucketize}};
+      {BUCKETIZE, recipes::bucketize},
+      {DEQUANTIZE_16, unary},
+      {QUANTIZE_16, recipes::quantize16},
+      {NON_MAX_SUPPRESSION, recipes::nonMaxSuppression}};
   return table;
 }
 

@@ -128,4 +128,22 @@ inline void bucketize(CaseBuilder& b) {
   b.batch({0}, {0});
 }
 
+inline void quantize16(CaseBuilder& b) {
+  b.tensor(b.shape(), -3, 3);
+  b.legal().outputs.push_back(TestOperand::output(b.outputType(0), 1.0f / 8192));
+  b.batch({0}, {0});
+}
+
+inline void nonMaxSuppression(CaseBuilder& b) {
+  const uint32_t count = b.size(1, 12);
+  b.tensor({count, 4}, 0, 1);
+  b.tensor({count}, 0, 1);
+  b.int32(b.between(1, 8));
+  b.wrongValue(0);
+  b.real(b.random().realBetween(0.1f, 0.9f));
+  b.real(b.random().realBetween(0, 0.3f));
+  b.real(b.coin() ? 0.5f : 0);
+  for (int i = 0; i < 3; ++i) b.outPlain();
+}
+
 }  // namespace halyard::ops::testing::recipes

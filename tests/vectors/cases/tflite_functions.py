@@ -1,7 +1,7 @@
 """Functions, selections, sums and placements of the extension halyard.tflite."""
 import numpy as np
 
-from builder import Collection, FLOAT_TYPES, const, flag, grid, i32, ints, out, real, stored
+from builder import Collection, FLOAT_TYPES, const, flag, grid, i32, ints, out, real, scalar, stored
 from cases.lookup import WITH_I32, numbered, text
 
 SHAPES = ([3], [2, 3], [2, 1, 3], [1, 2, 2, 2], [2, 1, 2, 1, 2])
@@ -247,8 +247,70 @@ def bucketize():
     return c
 
 
+def dequantize_16():
+    c = Collection("dequantize_16")
+    for number, scale in enumerate((1 / 32768, 0.03, 2.0)):
+        c.add(f"edges_{number}", "DEQUANTIZE_16",
+              [stored("SYM16", [-32768, -1, 0, 1, 255, 32767], (scale, 0))], [out("F32")])
+    for shape in SHAPES:
+        r = c.random(text(shape))
+        c.add(text(shape), "DEQUANTIZE_16", [stored("SYM16", r.randint(-32768, 32768, shape))],
+              [out("F32")])
+    c.fails("u8", "DEQUANTIZE_16", [stored("U8", [1])], [out("F32", dims=[1])])
+    c.refusals("DEQUANTIZE_16", lambda: ([stored("SYM16", [1, 2])], [out("F32")]))
+    return c
+
+
+def quantize_16():
+    c = Collection("quantize_16")
+    edges = [-1e6, 1e6, 0.0, 0.0625, -0.0625, 0.03125, -0.03125, 0.09375, 2047.96875, -2048.0]
+    for number, scale in enumerate((0.0625, 0.11, 1.0)):
+        c.add(f"edges_{number}", "QUANTIZE_16", [real("F32", edges)], [out("SYM16", (scale, 0))])
+    for shape in SHAPES:
+        r = c.random(text(shape))
+        c.add(text(shape), "QUANTIZE_16", [real("F32", grid(r, *shape, low=-9, high=9))],
+              [out("SYM16")])
+    c.fails("i32", "QUANTIZE_16", [real("I32", [1])], [out("SYM16", dims=[1])])
+    c.refusals("QUANTIZE_16", lambda: ([real("F32", [1.0, 2.0])], [out("SYM16")]))
+    return c
+
+
+def suppressed(r, count):
+    """Boxes and scores. No ratio is close to a threshold, and no two scores are equal."""
+    low = r.randint(0, 8, [count, 2])
+    boxes = np.concatenate([low, low + r.randint(1, 6, [count, 2])], 1).astype(np.float64)
+    flipped = r.randint(0, 2, count) == 1
+    boxes[flipped] = boxes[flipped][:, [2, 1, 0, 3]]
+    return [real("F32", boxes), real("F32", (r.permutation(count) + 1.0) / 16)]
+
+
+def non_max_suppression():
+    c = Collection("non_max_suppression")
+    targets = lambda: [out("I32"), out("F32"), out("I32")]  # noqa: E731
+    sizes = lambda limit: [out("I32", dims=[limit]), out("F32", dims=[limit]),  # noqa: E731
+                           out("I32", dims=[1])]
+    numbers = lambda *values: [scalar("f32", value) for value in values]  # noqa: E731
+    for count, limit in ((1, 1), (6, 3), (12, 12), (12, 20)):
+        for name, values in (("hard", (0.37, 0.03, 0.0)), ("soft", (0.93, 0.03, 0.41)),
+                             ("both", (0.37, 0.21, 0.41)), ("none", (0.37, 9.0, 0.0))):
+            r = c.random(f"{count}of{limit}{name}")
+            c.add(f"{name}_{count}_of_{limit}", "NON_MAX_SUPPRESSION",
+                  [*suppressed(r, count), i32(limit), *numbers(*values)], targets())
+    some = suppressed(c.random("some"), 3)
+    rest = lambda: numbers(0.37, 0.03, 0.0)  # noqa: E731
+    c.fails("limit", "NON_MAX_SUPPRESSION", [*some, i32(0), *rest()], sizes(1))
+    c.fails("scores", "NON_MAX_SUPPRESSION",
+            [some[0], real("F32", [0.5, 0.25]), i32(2), *rest()], sizes(2))
+    c.fails("corners", "NON_MAX_SUPPRESSION",
+            [real("F32", np.ones([2, 3])), real("F32", [0.5, 0.25]), i32(2), *rest()], sizes(2))
+    c.refusals("NON_MAX_SUPPRESSION",
+               lambda: ([*suppressed(c.random("some"), 3), i32(2), *rest()], targets()))
+    return c
+
+
 def collections():
-    return [function("COS"), function("ROUND"), gelu(), pair("ATAN2", FLOAT_TYPES, points),
+    return [dequantize_16(), quantize_16(), non_max_suppression(),
+            function("COS"), function("ROUND"), gelu(), pair("ATAN2", FLOAT_TYPES, points),
             floor_mod(), truncated_div(), pair("BITWISE_XOR", ("I32",), small_integers),
             pair("RIGHT_SHIFT", ("I32",), shifts), select_v2(), cumsum(), scatter_nd(),
             *(segments(f"UNSORTED_SEGMENT_{kind}") for kind in ("SUM", "PROD", "MAX", "MIN")),

@@ -162,7 +162,43 @@ def bucketize(ins, outs):
     return [outs[0].store((ins[0].real()[..., None] >= boundaries).sum(-1))]
 
 
+def overlap(a, b):
+    """The intersection over the union of two boxes; 0 next to one without an area."""
+    low = np.maximum(np.minimum(a[:2], a[2:]), np.minimum(b[:2], b[2:]))
+    high = np.minimum(np.maximum(a[:2], a[2:]), np.maximum(b[:2], b[2:]))
+    areas = [abs(float(np.prod(box[2:] - box[:2]))) for box in (a, b)]
+    if min(areas) <= 0:
+        return 0.0
+    common = float(np.prod(np.maximum(high - low, 0)))
+    return common / (sum(areas) - common)
+
+
+def non_max_suppression(ins, outs):
+    boxes, scores, limit = ins[0].real(), ins[1].real().copy(), ins[2].scalar()
+    require(boxes.ndim == 2 and boxes.shape[1] == 4, "boxes {}", boxes.shape)
+    require(scores.shape == boxes.shape[:1], "scores {}", scores.shape)
+    require(limit >= 1, "limit {}", limit)
+    iou_threshold, score_threshold, sigma = (i.scalar() for i in ins[3:6])
+    left = [i for i in range(len(scores)) if scores[i] > score_threshold]
+    kept = []
+    while left and len(kept) < limit:
+        best = max(left, key=lambda i: (scores[i], -i))
+        kept.append(best)
+        left.remove(best)
+        ratios = {i: overlap(boxes[i], boxes[best]) for i in left}
+        left = [i for i in left if ratios[i] < iou_threshold]
+        for i in left:
+            scores[i] *= math.exp(-ratios[i] ** 2 / (2 * sigma)) if sigma > 0 else 1
+        left = [i for i in left if scores[i] > score_threshold]
+    rest = [0] * (limit - len(kept))
+    return [np.array(kept + rest, np.int32), outs[1].store(np.array([scores[i] for i in kept] + rest)),
+            np.array([len(kept)], np.int32)]
+
+
 OPERATIONS = {
+    "DEQUANTIZE_16": lambda ins, outs: [outs[0].store(ins[0].real())],
+    "QUANTIZE_16": lambda ins, outs: [outs[0].store(ins[0].real())],
+    "NON_MAX_SUPPRESSION": non_max_suppression,
     "COS": function(math.cos), "ROUND": function(half_to_even), "GELU": gelu,
     "ATAN2": pairs(math.atan2), "FLOOR_MOD": pairs(floor_mod),
     "TRUNCATED_DIV": pairs(truncated_div), "BITWISE_XOR": pairs(lambda x, y: x ^ y),
