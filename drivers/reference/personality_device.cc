@@ -196,8 +196,8 @@ class PersonalityDevice final : public hal::Device {
     HALYARD_RETURN_IF_ERROR(call.at(FaultMoment::BEFORE));
     HALYARD_RETURN_IF_ERROR(pauseFor(personality().delays.prepare, options.deadline, {}));
     HALYARD_RETURN_IF_ERROR(checkSupported(model));
-    Preparation preparation{{model, options.preference, options.priority}};
-    preparation.clientUid = options.clientUid;
+    Preparation preparation{
+        {model, options.preference, options.priority}, options.clientUid, nullptr};
     // A token without files is not used here.
     if (options.cache != nullptr &&
         options.cache->modelCache.size() + options.cache->dataCache.size() != 0) {

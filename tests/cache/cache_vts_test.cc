@@ -20,7 +20,7 @@ using Parameter = std::tuple<Where, HalVersion, OperandType>;
 class CachingVts : public ::testing::TestWithParam<Parameter> {
  protected:
   CachingVts()
-      : driver_({std::get<0>(GetParam()), std::get<1>(GetParam()), kModelFiles, 1},
+      : driver_({std::get<0>(GetParam()), std::get<1>(GetParam()), kModelFiles, 1, "", ""},
                 folder_.path() / "state"),
         add_{std::get<2>(GetParam()), OperationType::ADD, 3},
         files_(folder_.path(), "add", kModelFiles, 1) {}
