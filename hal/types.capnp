@@ -29,6 +29,12 @@ enum ErrorStatus {
 }
 # Every method with a status also returns `message`: the fault in words, empty with `none`.
 
+struct OperationSupport {
+  # More about the answer for one operation. Peers of an earlier schema neither send nor read it.
+  reason @0 :Text;   # Why the operation is not supported; one line, at most 256 bytes.
+  cost @1 :Float64;  # The predicted nanoseconds of a supported operation; 0: no prediction.
+}
+
 enum DeviceStatus { available @0; busy @1; offline @2; unknown @3; }
 
 enum OperandLifeTime {

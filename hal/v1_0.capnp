@@ -8,8 +8,9 @@ using T = import "types.capnp";
 interface IDevice {
   getCapabilities @0 () -> (status :T.ErrorStatus, message :Text, capabilities :T.Capabilities);
   getSupportedOperations @1 (model :T.Model)
-      -> (status :T.ErrorStatus, message :Text, supported :List(Bool));
-  # One value per operation, in order.
+      -> (status :T.ErrorStatus, message :Text, supported :List(Bool),
+          details :List(T.OperationSupport));
+  # One value per operation, in order. `details` are empty or as many.
   prepareModel @2 (model :T.Model, callback :IPreparedModelCallback)
       -> (status :T.ErrorStatus, message :Text);
   # The status of the launch. With `none` the callback is called once, later; with another status it

@@ -16,7 +16,8 @@ interface IDevice extends(V11.IDevice) {
   getSupportedExtensions @3 ()
       -> (status :T.ErrorStatus, message :Text, extensions :List(T.Extension));
   getSupportedOperations12 @4 (model :T.Model)
-      -> (status :T.ErrorStatus, message :Text, supported :List(Bool));
+      -> (status :T.ErrorStatus, message :Text, supported :List(Bool),
+          details :List(T.OperationSupport));
   getNumberOfCacheFilesNeeded @5 ()
       -> (status :T.ErrorStatus, message :Text, numModelCache :UInt32, numDataCache :UInt32,
           preferences :UInt32 = 7);
@@ -39,13 +40,14 @@ interface IPreparedModel extends(V10.IPreparedModel) {
       -> (status :T.ErrorStatus, message :Text);
   executeSynchronously @1 (request :T.Request, measure :T.MeasureTiming)
       -> (status :T.ErrorStatus, message :Text, outputShapes :List(T.OutputShape),
-          timing :T.Timing);
+          timing :T.Timing, copiedBytes :UInt64);
+  # `copiedBytes`: how many bytes of arguments the driver's process has copied.
   configureExecutionBurst @2 (callback :IBurstCallback, requestChannel :T.QueueDescriptor,
                               resultChannel :T.QueueDescriptor, extended :Bool,
-                              doorbell :T.FileDescriptor)
+                              doorbell :T.FileDescriptor, takesCopied :Bool)
       -> (status :T.ErrorStatus, message :Text, burstContext :IBurstContext,
           doorbell :T.FileDescriptor, extended :Bool, memoryChannel :T.FileDescriptor,
-          takesDoorbell :Bool, recordings :UInt32);
+          takesDoorbell :Bool, recordings :UInt32, takesTokens :Bool);
   # See docs/burst_format.md. `doorbell`, the client's: a socket that the driver watches, and by which
   # the client wakes it when the event word says that it sleeps. A driver that watches it says so with
   # `takesDoorbell`. A client of an earlier schema has none; it gets a `doorbell` of the driver's, an
@@ -53,6 +55,7 @@ interface IPreparedModel extends(V10.IPreparedModel) {
   # used when both do. `memoryChannel`: a socket on which the client may hand memories over before it
   # is asked for them; null when the driver takes none. `recordings`: how many requests the driver
   # keeps for the burst, so that a fixed packet runs each; a driver of an earlier schema keeps none.
+  # `takesCopied`, `takesTokens`: the sender knows the datums of that name, beside `extended`.
   saveToCache @3 (modelCache :T.Handle, dataCache :T.Handle, token :Data)
       -> (status :T.ErrorStatus, message :Text);
   # The early form of caching: both files are empty, and stay the caller's.
@@ -64,7 +67,7 @@ interface IPreparedModelCallback extends(V10.IPreparedModelCallback) {
 
 interface IExecutionCallback extends(V10.IExecutionCallback) {
   notify12 @0 (status :T.ErrorStatus, message :Text, outputShapes :List(T.OutputShape),
-               timing :T.Timing);
+               timing :T.Timing, copiedBytes :UInt64);
 }
 
 interface IBurstContext {

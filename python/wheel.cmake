@@ -55,7 +55,7 @@ foreach(manifest cpu/installed/cpu.json reference/installed/reference.json)
   install(FILES ${PROJECT_BINARY_DIR}/drivers/${manifest}
     DESTINATION ${runtime}/share/halyard/drivers.d COMPONENT python)
 endforeach()
-foreach(sample float_fast float_slow minimal quant)
+foreach(sample device_memory float_fast float_slow minimal quant)
   install(FILES ${PROJECT_BINARY_DIR}/drivers/reference/installed/${sample}.json
     DESTINATION ${runtime}/share/halyard/samples COMPONENT python)
 endforeach()

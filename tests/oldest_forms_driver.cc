@@ -36,8 +36,8 @@ class OldestForms final : public hal::Device {
     cpu_ = cpu::makeCpuDevice(std::move(info), 1);
   }
   const hal::DeviceInfo& info() const override { return cpu_->info(); }
-  Result<std::vector<bool>> getSupportedOperations(const ValidModel& model) override {
-    std::vector<bool> supported;
+  Result<hal::SupportedOperations> getSupportedOperations(const ValidModel& model) override {
+    hal::SupportedOperations supported;
     for (const Operation& operation : model->main.operations) {
       supported.push_back(takes(*model, operation));
     }

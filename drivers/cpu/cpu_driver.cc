@@ -29,7 +29,7 @@ class CpuDriver final : public hal::Device {
 
   const hal::DeviceInfo& info() const override { return info_; }
 
-  Result<std::vector<bool>> getSupportedOperations(const ValidModel& model) override {
+  Result<hal::SupportedOperations> getSupportedOperations(const ValidModel& model) override {
     return executor_->getSupportedOperations(model);
   }
 

@@ -17,7 +17,8 @@ hal::DeviceInfo describeDevice() {
   return info;
 }
 
-// OK for an operation that the device can do; otherwise the reason why prepareModel refuses it.
+// OK for an operation that the device can do. Otherwise the reason, for the answer of
+// getSupportedOperations and the error of prepareModel.
 Status checkOperation(const Model& /*model*/, size_t index, const Operation& operation) {
   return badData("{} is not supported", operationText(index, operation.type));
 }
@@ -26,17 +27,17 @@ class NullDevice : public hal::Device {
  public:
   const hal::DeviceInfo& info() const override { return info_; }
 
-  Result<std::vector<bool>> getSupportedOperations(const ValidModel& model) override {
-    std::vector<bool> supported;
+  Result<hal::SupportedOperations> getSupportedOperations(const ValidModel& model) override {
+    hal::SupportedOperations supported;
     for (size_t i = 0; i < model->main.operations.size(); ++i) {
-      supported.push_back(checkOperation(*model, i, model->main.operations[i]).ok());
+      supported.push_back(checkOperation(*model, i, model->main.operations[i]));
     }
     return supported;
   }
 
   Result<std::shared_ptr<hal::PreparedModel>> prepareModel(
       const ValidModel& model, const hal::PrepareOptions& /*options*/) override {
-    // The same check as in getSupportedOperations, whose `true` promises success here.
+    // The same check as in getSupportedOperations, whose OK promises success here.
     for (size_t i = 0; i < model->main.operations.size(); ++i) {
       HALYARD_RETURN_IF_ERROR(checkOperation(*model, i, model->main.operations[i]));
     }

@@ -43,7 +43,8 @@ void checkThatItDoesNothing(hal::Device& device) {
   EXPECT_EQ(device.status(), hal::DeviceStatus::AVAILABLE);
   const auto supported = device.getSupportedOperations(validated(addition()).value());
   ASSERT_TRUE(supported.ok()) << supported.status().toString();
-  EXPECT_EQ(*supported, std::vector<bool>{false});
+  EXPECT_THAT(*supported, ::testing::ElementsAre(
+                              hal::OperationSupport::no("operation #0 ADD is not supported")));
   const auto prepared = device.prepareModel(validated(addition()).value(), {});
   EXPECT_EQ(prepared.status().code(), ResultCode::BAD_DATA);
   EXPECT_THAT(prepared.status().message(), HasSubstr("operation #0 ADD is not supported"));

@@ -1,6 +1,7 @@
 // Personalities from JSON.
 #include "personality.h"
 
+#include <algorithm>
 #include <cmath>
 #include <fstream>
 #include <sstream>
@@ -61,6 +62,8 @@ constexpr Names<hal::DeviceType> kTypes[] = {{"other", hal::DeviceType::OTHER},
                                              {"CPU", hal::DeviceType::CPU},
                                              {"GPU", hal::DeviceType::GPU},
                                              {"accelerator", hal::DeviceType::ACCELERATOR}};
+constexpr Names<hal::ImportKind> kImports[] = {{"host_pages", hal::ImportKind::HOST_PAGES},
+                                               {"dma_buf", hal::ImportKind::DMA_BUF}};
 constexpr Names<hal::DeviceStatus> kStatuses[] = {{"available", hal::DeviceStatus::AVAILABLE},
                                                   {"busy", hal::DeviceStatus::BUSY},
                                                   {"offline", hal::DeviceStatus::OFFLINE},
@@ -282,6 +285,19 @@ void readInfo(FieldReader& from, Status* status, Personality* to) {
   from.flag("bursts", &info.bursts);
 }
 
+void readOwnMemory(FieldReader& from, Status* status, hal::DeviceInfo* to) {
+  to->ownMemory = true;
+  from.list("imports", [&](const Json& value, const std::string& where) {
+    const std::string name = value.is_string() ? value.get<std::string>() : "";
+    const auto* const known = std::ranges::find(kImports, name, &Names<hal::ImportKind>::first);
+    if (known == std::end(kImports)) {
+      *status = wrongValue(where, value, "one of host_pages, dma_buf");
+      return;
+    }
+    to->imports |= importBit(known->second);
+  });
+}
+
 void readCache(FieldReader& from, Personality* to) {
   hal::DeviceInfo& info = to->info;
   uint64_t modelFiles = 1;
@@ -314,6 +330,8 @@ Result<Personality> parsePersonality(std::string_view text) {
               [&](FieldReader& inner) { readSupport(inner, &status, &personality.support); });
   from.object("delays",
               [&](FieldReader& inner) { readDelays(inner, &status, &personality.delays); });
+  from.object("own_memory",
+              [&](FieldReader& inner) { readOwnMemory(inner, &status, &personality.info); });
   from.object("cache", [&](FieldReader& inner) { readCache(inner, &personality); });
   from.members(
       "wrong_values", [&](const std::string& name, const Json& value, const std::string& where) {

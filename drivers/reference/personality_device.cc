@@ -7,6 +7,7 @@
 #include "background_compiler.h"
 #include "base/log.h"
 #include "cpu/cpu_device.h"
+#include "device_arena.h"
 #include "fault_plan.h"
 #include "halyard/driver/mapped_request.h"
 #include "model_code.h"
@@ -101,12 +102,11 @@ class PersonalityPreparedModel final : public hal::PreparedModel {
     if (!result.status.ok()) return result;
     const auto paused =
         std::chrono::duration_cast<std::chrono::nanoseconds>(hal::Clock::now() - start).count();
-    result = (*code)->cpu->executeSynchronously(request, options);
+    result = compute(*(*code)->cpu, request, options, call.spoilsResult());
     // The pause counts as the device's work.
     for (auto* time : {&result.timing.timeOnDevice, &result.timing.timeInDriver}) {
       if (*time) **time += static_cast<uint64_t>(paused);
     }
-    if (call.spoilsResult() && result.status.ok()) result.status = spoil(model(), request, result);
     if (Status status = call.at(FaultMoment::WORK); !status.ok()) {
       result = {};
       result.status = std::move(status);
@@ -117,8 +117,9 @@ class PersonalityPreparedModel final : public hal::PreparedModel {
 
   Result<std::unique_ptr<hal::ReusableExecution>> createReusableExecution(
       const hal::Request& request) override {
-    // It only computes, and always with the same code.
-    if (delay_.count() <= 0 && !behaviour_->faults.concerns(FaultPoint::EXECUTE) &&
+    // It only computes, and always with the same code, on arguments in place.
+    if (!behaviour_->personality.info.ownMemory && delay_.count() <= 0 &&
+        !behaviour_->faults.concerns(FaultPoint::EXECUTE) &&
         behaviour_->personality.cache.mode == CompileMode::EAGER) {
       HALYARD_ASSIGN_OR_RETURN(const auto code, code_->get({}));
       return code->cpu->createReusableExecution(request);
@@ -140,6 +141,18 @@ class PersonalityPreparedModel final : public hal::PreparedModel {
   }
 
  private:
+  // `isWrong`: inverts the bytes of the result.
+  hal::ExecutionResult compute(hal::PreparedModel& cpu, const hal::Request& request,
+                               const hal::ExecuteOptions& options, bool isWrong) const {
+    const hal::DeviceInfo& info = behaviour_->personality.info;
+    const auto run = [&](const hal::Request& own) {
+      hal::ExecutionResult result = cpu.executeSynchronously(own, options);
+      if (isWrong && result.status.ok()) result.status = spoil(model(), own, result);
+      return result;
+    };
+    return info.ownMemory ? computeInArena(model(), request, info.imports, run) : run(request);
+  }
+
   const Model& model() const { return *saved_.model; }
   Milliseconds delayWith(const CompiledCode& code) const {
     const Delays& delays = behaviour_->personality.delays;
@@ -166,12 +179,12 @@ class PersonalityDevice final : public hal::Device {
   const hal::DeviceInfo& info() const override { return personality().info; }
   hal::DeviceStatus status() override { return personality().status; }
 
-  Result<std::vector<bool>> getSupportedOperations(const ValidModel& model) override {
+  Result<hal::SupportedOperations> getSupportedOperations(const ValidModel& model) override {
     const FaultPlan::Call call =
         behaviour_->faults.enter(FaultPoint::GET_SUPPORTED_OPERATIONS, model.share().get());
     HALYARD_RETURN_IF_ERROR(call.at(FaultMoment::BEFORE));
     HALYARD_RETURN_IF_ERROR(pauseFor(personality().delays.getSupportedOperations, {}, {}));
-    HALYARD_ASSIGN_OR_RETURN(std::vector<bool> supported, supportedOperations(model));
+    HALYARD_ASSIGN_OR_RETURN(hal::SupportedOperations supported, supportedOperations(model));
     HALYARD_RETURN_IF_ERROR(call.at(FaultMoment::WORK));
     (void)call.at(FaultMoment::ANSWER);
     return supported;
@@ -197,6 +210,11 @@ class PersonalityDevice final : public hal::Device {
     return prepared;
   }
 
+  Result<hal::DeviceMemoryPtr> allocateMemory(const hal::MemoryOrder& order) override {
+    if (!personality().info.ownMemory) return hal::Device::allocateMemory(order);
+    return hal::DeviceMemoryPtr(std::make_shared<ArenaMemory>(order.bytes));
+  }
+
   Result<hal::CachedModel> prepareModelFromCache(const std::optional<ValidModel>&,
                                                  const hal::PrepareOptions& options) override {
     const FaultPlan::Call call = behaviour_->faults.enter(FaultPoint::PREPARE_FROM_CACHE, nullptr);
@@ -220,18 +238,19 @@ class PersonalityDevice final : public hal::Device {
  private:
   const Personality& personality() const { return behaviour_->personality; }
 
-  Result<std::vector<bool>> supportedOperations(const ValidModel& model) {
-    HALYARD_ASSIGN_OR_RETURN(std::vector<bool> supported, cpu_->getSupportedOperations(model));
-    const std::vector<bool> allowed = allowedOperations(personality().support, *model);
-    for (size_t i = 0; i < supported.size(); ++i) supported[i] = supported[i] && allowed[i];
+  Result<hal::SupportedOperations> supportedOperations(const ValidModel& model) {
+    HALYARD_ASSIGN_OR_RETURN(hal::SupportedOperations supported,
+                             cpu_->getSupportedOperations(model));
+    restrict(personality().support, *model, supported);
     return supported;
   }
   Status checkSupported(const ValidModel& model) {
-    HALYARD_ASSIGN_OR_RETURN(const std::vector<bool> supported, supportedOperations(model));
-    const auto first = std::find(supported.begin(), supported.end(), false);
+    HALYARD_ASSIGN_OR_RETURN(const hal::SupportedOperations supported, supportedOperations(model));
+    const auto first = std::ranges::find(supported, false, &hal::OperationSupport::supported);
     if (first == supported.end()) return okStatus();
     const auto index = static_cast<size_t>(first - supported.begin());
-    return badData("{} is not supported", operationText(index, model->main.operations[index].type));
+    return badData("{} is not supported: {}",
+                   operationText(index, model->main.operations[index].type), first->reason);
   }
 
   Result<CompiledCode> codeFor(const SavedModel& saved,

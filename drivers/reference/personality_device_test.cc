@@ -116,32 +116,39 @@ TEST(PersonalityDeviceTest, SupportsWhatTheRulesAllow) {
     auto answer = device->getSupportedOperations(validated(model).value());
     EXPECT_TRUE(answer.ok()) << answer.status().toString();
     const auto prepared = prepare(*device, model);
-    const bool all = std::find(answer->begin(), answer->end(), false) == answer->end();
+    const bool all = hal::supportsAll(*answer);
     EXPECT_EQ(prepared.ok(), all) << prepared.status().toString();
     if (!prepared.ok()) {
       EXPECT_THAT(prepared.status().message(), HasSubstr("is not supported"));
     }
     return *answer;
   };
+  const auto no = [](const char* reason) { return hal::OperationSupport::no(reason); };
   const Model both = sums(true);
   EXPECT_THAT(supported("{}", both), ElementsAre(true, true));
-  EXPECT_THAT(supported(R"({"operations": ["MUL"]})", both), ElementsAre(false, true));
-  EXPECT_THAT(supported(R"({"not_operations": ["MUL"]})", both), ElementsAre(true, false));
+  EXPECT_THAT(supported(R"({"operations": ["MUL"]})", both),
+              ElementsAre(no("its personality does not allow ADD"), true));
+  EXPECT_THAT(supported(R"({"not_operations": ["MUL"]})", both),
+              ElementsAre(true, no("its personality does not allow MUL")));
+  const auto noInteger = no("input 2 is INT32, which its personality does not allow");
   EXPECT_THAT(supported(R"({"operand_types": ["TENSOR_FLOAT32"]})", both),
-              ElementsAre(false, false));
-  EXPECT_THAT(supported(R"({"not_operand_types": ["INT32"]})", both), ElementsAre(false, false));
+              ElementsAre(noInteger, noInteger));
+  EXPECT_THAT(supported(R"({"not_operand_types": ["INT32"]})", both),
+              ElementsAre(noInteger, noInteger));
   EXPECT_THAT(supported(R"({"not_operand_types": ["BOOL"]})", both), ElementsAre(true, true));
   EXPECT_THAT(supported(R"({"deciding_types": ["TENSOR_FLOAT32"]})", both),
               ElementsAre(true, true));
   EXPECT_THAT(
       supported(R"({"deciding_types": ["TENSOR_FLOAT32"], "deciding_input": {"ADD": 2}})", both),
-      ElementsAre(false, true));
+      ElementsAre(no("input 2 is INT32, which its personality does not allow there"), true));
   EXPECT_THAT(
       supported(R"({"deciding_types": ["TENSOR_FLOAT32"], "deciding_input": {"ADD": 9}})", both),
-      ElementsAre(false, true));
+      ElementsAre(no("it has no input 9, whose type decides by its personality"), true));
   // An IF needs the operations of both subgraphs.
   EXPECT_THAT(supported("{}", branch()), ElementsAre(true));
-  EXPECT_THAT(supported(R"({"not_operations": ["MUL"]})", branch()), ElementsAre(false));
+  EXPECT_THAT(
+      supported(R"({"not_operations": ["MUL"]})", branch()),
+      ElementsAre(no("operation #0 MUL of subgraph 1: its personality does not allow MUL")));
 }
 
 TEST(PersonalityDeviceTest, DelaysAreDeadlinesToo) {

@@ -3,15 +3,14 @@
 // Ownership: values.
 #pragma once
 
-#include <vector>
-
+#include "halyard/driver/device.h"
 #include "halyard/driver/model.h"
 #include "personality.h"
 
 namespace halyard::drivers {
 
-// One bool for each operation of the main subgraph. The model must be valid, without endless
-// nesting.
-std::vector<bool> allowedOperations(const SupportRule& rule, const Model& model);
+// Removes the operations of the main subgraph that the rule does not allow from `supported`, and
+// adds the reasons. The model must be valid, without endless nesting.
+void restrict(const SupportRule& rule, const Model& model, hal::SupportedOperations& supported);
 
 }  // namespace halyard::drivers

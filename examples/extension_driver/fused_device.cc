@@ -104,10 +104,10 @@ class FusedDevice : public hal::Device {
 
   const hal::DeviceInfo& info() const override { return info_; }
 
-  Result<std::vector<bool>> getSupportedOperations(const ValidModel& model) override {
-    std::vector<bool> supported;
+  Result<hal::SupportedOperations> getSupportedOperations(const ValidModel& model) override {
+    hal::SupportedOperations supported;
     for (size_t i = 0; i < model->main.operations.size(); ++i) {
-      supported.push_back(makeStep(*model, i).ok());
+      supported.push_back(makeStep(*model, i).status());
     }
     return supported;
   }

@@ -81,9 +81,11 @@ class Report(Dict[str, Any]):
             rows.append([i, each["device"], operations,
                          duration(predicted["compute"] + predicted["boundary"]),
                          duration(each["measured_mean_ns"]), each["executions"],
-                         f"{each['bytes_in']} B", f"{each['bytes_out']} B"])
+                         f"{each['bytes_in']} B", f"{each['bytes_out']} B",
+                         "" if each["copied_bytes_mean"] is None
+                         else f"{each['copied_bytes_mean']:.0f} B"])
         parts = [table(["partition", "device", "operations", "predicted", "measured", "executions",
-                        "in", "out"], rows)]
+                        "in", "out", "copied"], rows)]
         reasons: Dict[str, Dict[str, List[int]]] = {}
         for operation in self["operations"]:
             for other in operation["others"]:

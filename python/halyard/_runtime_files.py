@@ -17,5 +17,5 @@ def library(name: str) -> pathlib.Path:
 
 
 def sample(name: str) -> pathlib.Path:
-    """The manifest of a sample driver: float_fast, float_slow, minimal or quant."""
+    """The manifest of a sample driver, such as float_fast or device_memory."""
     return ROOT / "share" / "halyard" / "samples" / f"{name}.json"

@@ -182,11 +182,13 @@ class HalBuiltModel final : public BuiltModel {
       *offered = checkForLevel(model_, hal::offeredLevel(device_->info()));
       if (!offered->ok()) return ofOfferedLevel();
     }
-    HALYARD_ASSIGN_OR_RETURN(std::vector<bool> supported, std::move(answer));
-    if (supported.size() != model_->main.operations.size()) {
-      return opFailed("the device answered for {} operations of {}", supported.size(),
+    HALYARD_ASSIGN_OR_RETURN(const hal::SupportedOperations operations, std::move(answer));
+    if (operations.size() != model_->main.operations.size()) {
+      return opFailed("the device answered for {} operations of {}", operations.size(),
                       model_->main.operations.size());
     }
+    std::vector<bool> supported;
+    for (const hal::OperationSupport& each : operations) supported.push_back(each.supported);
     return supported;
   }
 

@@ -56,9 +56,9 @@ class FakeDevice final : public hal::Device {
       std::function<hal::ExecutionResult(const hal::Request&, const hal::ExecuteOptions&)>;
 
   const hal::DeviceInfo& info() const override { return info_; }
-  Result<std::vector<bool>> getSupportedOperations(const ValidModel& model) override {
+  Result<hal::SupportedOperations> getSupportedOperations(const ValidModel& model) override {
     if (!supportStatus.ok()) return Status(supportStatus);
-    return std::vector<bool>(model->main.operations.size(), supports);
+    return hal::SupportedOperations(model->main.operations.size(), supports);
   }
   Result<std::shared_ptr<hal::PreparedModel>> prepareModel(const ValidModel&,
                                                            const hal::PrepareOptions&) override {

@@ -21,26 +21,52 @@ uint64_t nanosecondsSince(hal::TimePoint start) {
       std::chrono::duration_cast<std::chrono::nanoseconds>(elapsed).count());
 }
 
-// Returns whether the executor can run the operation, including all operations of its subgraphs.
-// Those of kTfliteExtension count only with `hasTflite`. `known` caches the answer for each
-// subgraph.
-bool isSupported(const Model& model, const Subgraph& subgraph, const Operation& operation,
-                 bool hasTflite, std::vector<std::optional<bool>>* known) {
-  if (ops::definitionOf(operation.type) == nullptr) return false;
-  if (isTfliteOperation(operation.type) && !hasTflite) return false;
-  return std::all_of(operation.inputs.begin(), operation.inputs.end(), [&](uint32_t input) {
-    const Operand& operand = subgraph.operands[input];
-    if (operand.lifetime != Lifetime::SUBGRAPH) return true;
-    std::optional<bool>& answer = (*known)[operand.location.offset];
-    if (!answer) {
-      const Subgraph& inner = model.referenced[operand.location.offset];
-      answer = std::all_of(
-          inner.operations.begin(), inner.operations.end(),
-          [&](const Operation& each) { return isSupported(model, inner, each, hasTflite, known); });
+// Decides which operations the executor can run, including all operations of their subgraphs.
+class SupportCheck {
+ public:
+  // The operations of kTfliteExtension count only with `hasTflite`.
+  SupportCheck(const Model& model, bool hasTflite)
+      : model_(model), hasTflite_(hasTflite), known_(model.referenced.size()) {
+    // If the nesting is too deep, no operation that refers to a subgraph can run.
+    if (const Status nesting = checkNesting(model); !nesting.ok()) {
+      std::ranges::fill(known_, std::optional(nesting));
     }
-    return *answer;
-  });
-}
+  }
+
+  // OK, or the reason.
+  Status check(const Subgraph& subgraph, const Operation& operation) {
+    if (ops::definitionOf(operation.type) == nullptr) {
+      return badData("it has no operations of vendors");
+    }
+    if (isTfliteOperation(operation.type) && !hasTflite_) {
+      return badData("it does not offer the extension {}", kTfliteExtension);
+    }
+    for (const uint32_t input : operation.inputs) {
+      const Operand& operand = subgraph.operands[input];
+      if (operand.lifetime != Lifetime::SUBGRAPH) continue;
+      HALYARD_RETURN_IF_ERROR(checkAll(operand.location.offset));
+    }
+    return okStatus();
+  }
+
+ private:
+  const Status& checkAll(uint32_t referenced) {
+    std::optional<Status>& answer = known_[referenced];
+    if (answer) return *answer;
+    const Subgraph& inner = model_.referenced[referenced];
+    Status all;
+    for (size_t i = 0; i < inner.operations.size() && all.ok(); ++i) {
+      all = check(inner, inner.operations[i])
+                .annotate(fmt::format("{} of subgraph {}",
+                                      operationText(i, inner.operations[i].type), referenced));
+    }
+    return answer.emplace(std::move(all));
+  }
+
+  const Model& model_;
+  const bool hasTflite_;
+  std::vector<std::optional<Status>> known_;  // by subgraph
+};
 
 class CpuReusableExecution final : public hal::ReusableExecution {
  public:
@@ -146,16 +172,11 @@ class CpuDevice : public hal::Device {
 
   const hal::DeviceInfo& info() const override { return info_; }
 
-  Result<std::vector<bool>> getSupportedOperations(const ValidModel& valid) override {
-    const Model& model = *valid;
-    std::vector<bool> supported;
-    // If the nesting is too deep, no operation that refers to a subgraph can run.
-    const std::optional<bool> initial =
-        checkNesting(model).ok() ? std::nullopt : std::optional<bool>(false);
-    std::vector<std::optional<bool>> subgraphs(model.referenced.size(), initial);
-    const bool hasTflite = hal::offersExtension(info_, kTfliteExtension);
-    for (const Operation& operation : model.main.operations) {
-      supported.push_back(isSupported(model, model.main, operation, hasTflite, &subgraphs));
+  Result<hal::SupportedOperations> getSupportedOperations(const ValidModel& valid) override {
+    SupportCheck check(*valid, hal::offersExtension(info_, kTfliteExtension));
+    hal::SupportedOperations supported;
+    for (const Operation& operation : valid->main.operations) {
+      supported.push_back(check.check(valid->main, operation));
     }
     return supported;
   }

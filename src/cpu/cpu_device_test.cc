@@ -73,7 +73,8 @@ TEST(CpuDevice, SupportsWhatHasADefinition) {
   test.operation(OperationType::OEM_OPERATION, {0}, {test.output({2})});
   const auto supported = device->getSupportedOperations(validated(test.model()).value());
   ASSERT_TRUE(supported.ok()) << supported.status().toString();
-  EXPECT_THAT(*supported, ElementsAre(true, false));
+  EXPECT_THAT(*supported,
+              ElementsAre(true, hal::OperationSupport::no("it has no operations of vendors")));
   const auto prepared = device->prepareModel(validated(test.share()).value(), {});
   EXPECT_EQ(prepared.status().code(), ResultCode::BAD_DATA);
   EXPECT_THAT(prepared.status().message(), HasSubstr("operation #1 OEM_OPERATION"));
@@ -96,8 +97,13 @@ TEST(CpuDevice, SupportsOperationsOfOurExtensionWhereItOffersIt) {
   EXPECT_THAT(*makeCpuDevice(info, 1)->getSupportedOperations(validated(test.model()).value()),
               ElementsAre(true, true));
   info.extensions.clear();
-  EXPECT_THAT(*makeCpuDevice(info, 1)->getSupportedOperations(validated(test.model()).value()),
-              ElementsAre(false, false));
+  const auto refused =
+      makeCpuDevice(info, 1)->getSupportedOperations(validated(test.model()).value());
+  const std::string reason = fmt::format("it does not offer the extension {}", kTfliteExtension);
+  ASSERT_EQ(refused->size(), 2u);
+  EXPECT_EQ((*refused)[0], hal::OperationSupport::no(reason));
+  EXPECT_FALSE((*refused)[1].supported);
+  EXPECT_THAT((*refused)[1].reason, ::testing::EndsWith("of subgraph 0: " + reason));
 }
 
 TEST(CpuDevice, PreparationDeadline) {

@@ -54,7 +54,7 @@ TEST(NewRuntime, WorksWithAnOldDriver) {
     EXPECT_EQ((*device)->info().capabilities.lookup(OperandType::TENSOR_FLOAT32).execTime, 0.5f);
     const auto supported = (*device)->getSupportedOperations(validated(addModel(4)).value());
     ASSERT_TRUE(supported.ok()) << supported.status().toString();
-    EXPECT_EQ(*supported, std::vector<bool>{true});
+    EXPECT_THAT(*supported, ::testing::ElementsAre(true));
     EXPECT_EQ((*device)->status(), DeviceStatus::AVAILABLE);
     expectAdds(**device);
   }
@@ -71,7 +71,7 @@ TEST(NewRuntime, DoesWithoutWhatAnOldDriverLacks) {
     const auto both = (*device)->prepareIfSupported(
         validated(std::make_shared<const Model>(addModel(4))).value(), {});
     ASSERT_TRUE(both.ok()) << both.status().toString();
-    EXPECT_EQ(both->supported, std::vector<bool>{true});
+    EXPECT_THAT(both->supported, ::testing::ElementsAre(true));
     ASSERT_TRUE(both->prepared.has_value());
     EXPECT_TRUE(both->prepared->ok()) << both->prepared->status().toString();
   }

@@ -185,7 +185,8 @@ void addNamed(std::vector<Scenario>& list) {
        .says = "An operation that no named device takes is an error that names all of them.",
        .drivers = reluAndTanh(),
        .model = chainOf({RELU, ABS}),
-       .error = "no device takes operation #1 ABS: device relu: its driver says",
+       .error = "no device takes operation #1 ABS: device relu: its personality does "
+                "not allow ABS",
        .named = {"relu", "tanh"}});
   list.push_back({.name = "TheCpuDeviceAmongTheNamed",
                   .says = "With the CPU device among the named ones it has the rest.",

@@ -66,7 +66,7 @@ void addOperations(std::vector<Scenario>& list) {
                               {"tanh", personality(figures(0.5), takes("TANH"))}},
                   .model = chainOf({RELU, TANH}),
                   .plan = "relu{0} tanh{1}",
-                  .why = {{1, "relu", "its driver says that it does not support it"}}});
+                  .why = {{1, "relu", "its personality does not allow TANH"}}});
   list.push_back({.name = "NobodyTakesAnything",
                   .says = "When no driver takes anything, the CPU device has the whole model.",
                   .drivers = {{"picky", personality(figures(0.1), takes("LSTM"))}},

@@ -67,8 +67,8 @@ Command addExplainCommand(CLI::App& parent) {
   app->footer(fmt::format(
       "D is {}.\n\nThe compilation is the one that an application gets. Without --device the\n"
       "runtime chooses among all devices and falls back to its own; with it, among those only.\n"
-      "Costs are predicted from the devices' figures and this machine's; MEASURED is the mean of\n"
-      "the executions.",
+      "Costs are predicted from the devices' figures and this machine's, or by the driver itself.\n"
+      "MEASURED is the mean of the executions, COPIED that of the bytes that they copied.",
       measure::kDeviceRule));
   app->add_option("MODEL", options->model, "A model, .tflite")->required();
   app->add_option("--device", options->devices, "A device that may be used; once for each")

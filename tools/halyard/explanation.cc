@@ -106,7 +106,7 @@ class Explanation {
   std::string partitions() const {
     if (partitions_.empty()) return {};
     std::vector<TableRow> rows = {
-        {"PARTITION", "DEVICE", "OPERATIONS", "PREDICTED", "MEASURED", "IN", "OUT"}};
+        {"PARTITION", "DEVICE", "OPERATIONS", "PREDICTED", "MEASURED", "IN", "OUT", "COPIED"}};
     for (size_t i = 0; i < partitions_.size(); ++i) {
       const Json& partition = partitions_[i];
       const std::string within = stringOf(partition, "within");
@@ -115,12 +115,14 @@ class Explanation {
               ? rangesText(partition.at("operations").get<std::vector<uint32_t>>(), kMostRanges)
               : fmt::format("{} in {}", partition.at("operation_count").get<uint32_t>(), within);
       const Json& measured = partition.at("measured_mean_ns");
+      const Json& copied = partition.at("copied_bytes_mean");
       rows.push_back({std::to_string(i), stringOf(partition, "device"), operations,
                       durationText(predicted(partition)) +
                           (partition.at("sizes_unknown").get<bool>() ? " at least" : ""),
                       measured.is_null() ? "-" : durationText(measured.get<double>()),
                       fmt::format("{} B", partition.at("bytes_in").get<uint64_t>()),
-                      fmt::format("{} B", partition.at("bytes_out").get<uint64_t>())});
+                      fmt::format("{} B", partition.at("bytes_out").get<uint64_t>()),
+                      copied.is_null() ? "-" : fmt::format("{:.0f} B", copied.get<double>())});
     }
     return "\n" + alignedRows(rows);
   }

@@ -39,7 +39,9 @@ Json document() {
                                 {"bytes_out", 32},
                                 {"executions", 1},
                                 {"measured_mean_ns", 3e6},
-                                {"measured_last_ns", 3e6}});
+                                {"measured_last_ns", 3e6},
+                                {"copied_bytes_mean", 96.4},
+                                {"copied_bytes_last", 96}});
   json["events"].push_back({{"kind", "PREPARE_FAILED"},
                             {"device", "acme-npu"},
                             {"target", "nnapi-reference"},

@@ -108,7 +108,7 @@ const Defect kDefects[] = {
      .what = "says every other time that it supports nothing",
      .check = "api/introspection/support_again",
      .supported =
-         [](const Model&, std::vector<bool>& answers) {
+         [](const Model&, hal::SupportedOperations& answers) {
            static std::atomic<unsigned> asked = 0;
            if (++asked % 2 == 0) answers.assign(answers.size(), false);
          }},

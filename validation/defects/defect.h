@@ -39,6 +39,14 @@ struct Computed {
   hal::ExecutionResult& result;
 };
 
+// The errors of a driver with memory of its own. The personality has "own_memory".
+struct MemoryFlaws {
+  bool takesCopies = true;    // false: copyFrom changes nothing
+  bool givesCopies = true;    // false: copyTo gives the first contents again and again
+  bool isSeparate = true;     // false: all buffers are in one memory
+  bool outlivesModel = true;  // false: the contents end with the prepared model
+};
+
 // How the process behaves after its client is gone.
 enum class AtEnd : uint8_t { EXIT, FINISH_WORK, STAY };
 
@@ -52,11 +60,12 @@ struct Defect {
   // Hooks. Null: no change.
   void (*info)(hal::DeviceInfo& info) = nullptr;
   void (*model)(Model& model) = nullptr;  // changes the model that is computed
-  void (*supported)(const Model& model, std::vector<bool>& answers) = nullptr;
+  void (*supported)(const Model& model, hal::SupportedOperations& answers) = nullptr;
   void (*options)(hal::ExecuteOptions& options) = nullptr;
   void (*computed)(Computed& computed) = nullptr;
   void (*prepared)() = nullptr;  // called after a model is prepared
   const CacheFlaws* cache = nullptr;
+  const MemoryFlaws* memory = nullptr;
   AtEnd atEnd = AtEnd::EXIT;
   WireHook call = nullptr;    // a call from the client, before it is served
   WireHook answer = nullptr;  // its results, or a callback to the client

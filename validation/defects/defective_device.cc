@@ -1,7 +1,11 @@
 #include "validation/defects/defective_device.h"
 
+#include <algorithm>
 #include <atomic>
+#include <chrono>
+#include <thread>
 
+#include "device_arena.h"
 #include "personality.h"
 #include "personality_device.h"
 
@@ -72,6 +76,36 @@ class DefectiveModel final : public hal::PreparedModel {
   const std::shared_ptr<hal::PreparedModel> inner_;
 };
 
+class DefectiveMemory final : public drivers::ArenaMemory {
+ public:
+  DefectiveMemory(const MemoryFlaws& flaws, const hal::MemoryOrder& order)
+      : ArenaMemory(order.bytes), flaws_(flaws) {
+    if (!order.roles.empty()) model_ = order.roles.front().preparedModel;
+  }
+
+  Status read(std::span<uint8_t> destination, const Shape& dimensions) override {
+    if (!flaws_.outlivesModel) {
+      // The server releases models in the background.
+      std::this_thread::sleep_for(std::chrono::milliseconds(100));
+      if (model_.expired()) std::ranges::fill(bytes(), uint8_t{0});
+    }
+    HALYARD_RETURN_IF_ERROR(ArenaMemory::read(destination, dimensions));
+    if (flaws_.givesCopies) return okStatus();
+    if (first_.empty()) first_.assign(destination.begin(), destination.end());
+    first_.resize(destination.size());
+    std::ranges::copy(first_, destination.begin());
+    return okStatus();
+  }
+  Status write(std::span<const uint8_t> source, const Shape& dimensions) override {
+    return flaws_.takesCopies ? ArenaMemory::write(source, dimensions) : okStatus();
+  }
+
+ private:
+  const MemoryFlaws& flaws_;
+  std::weak_ptr<hal::PreparedModel> model_;
+  std::vector<uint8_t> first_;
+};
+
 class DefectiveDevice final : public hal::Device {
  public:
   DefectiveDevice(const Defect& defect, std::shared_ptr<hal::Device> inner)
@@ -84,7 +118,7 @@ class DefectiveDevice final : public hal::Device {
   const hal::DeviceInfo& info() const override { return info_; }
   hal::DeviceStatus status() override { return inner_->status(); }
 
-  Result<std::vector<bool>> getSupportedOperations(const ValidModel& model) override {
+  Result<hal::SupportedOperations> getSupportedOperations(const ValidModel& model) override {
     auto answers = inner_->getSupportedOperations(model);
     if (answers.ok() && defect_.supported != nullptr) defect_.supported(*model, *answers);
     return answers;
@@ -99,6 +133,16 @@ class DefectiveDevice final : public hal::Device {
       if (!saved.ok() && !defect_.cache->toleratesBadFiles) return saved;
     }
     return wrap(options.preference, model.share(), std::move(prepared));
+  }
+
+  Result<hal::DeviceMemoryPtr> allocateMemory(const hal::MemoryOrder& order) override {
+    if (defect_.memory == nullptr) return inner_->allocateMemory(order);
+    if (!defect_.memory->isSeparate) {
+      static const hal::DeviceMemoryPtr common =
+          std::make_shared<drivers::ArenaMemory>(size_t{1} << 24);
+      if (order.bytes <= size_t{1} << 24) return common;
+    }
+    return hal::DeviceMemoryPtr(std::make_shared<DefectiveMemory>(*defect_.memory, order));
   }
 
   Result<hal::CachedModel> prepareModelFromCache(const std::optional<ValidModel>& model,

@@ -42,18 +42,44 @@ constexpr CacheFlaws kNoTolerance = {.toleratesBadFiles = false};
 constexpr CacheFlaws kReadsTwice = {.readsOnce = false};
 constexpr CacheFlaws kNeverLoads = {.loads = false};
 
+constexpr MemoryFlaws kTakesNoCopies = {.takesCopies = false};
+constexpr MemoryFlaws kGivesOldCopies = {.givesCopies = false};
+constexpr MemoryFlaws kOneMemory = {.isSeparate = false};
+constexpr MemoryFlaws kEndsWithModel = {.outlivesModel = false};
+constexpr std::string_view kOwnMemory = R"({"own_memory": {}})";
+
 const Defect kDefects[] = {
+    {.name = "memory-ignores-copies",
+     .what = "has memory of its own, and ignores copies into a buffer",
+     .area = "hal",
+     .personality = kOwnMemory,
+     .memory = &kTakesNoCopies},
+    {.name = "memory-gives-old-copies",
+     .what = "has memory of its own, and copies out what a buffer held at first",
+     .area = "hal",
+     .personality = kOwnMemory,
+     .memory = &kGivesOldCopies},
+    {.name = "memory-is-shared",
+     .what = "has memory of its own, and puts all buffers into the same",
+     .area = "hal",
+     .personality = kOwnMemory,
+     .memory = &kOneMemory},
+    {.name = "memory-ends-with-model",
+     .what = "has memory of its own, and loses the contents of a buffer with its prepared model",
+     .area = "hal",
+     .personality = kOwnMemory,
+     .memory = &kEndsWithModel},
     {.name = "claims-too-much",
      .what = "says that it supports SOFTMAX, and refuses to prepare it",
      .check = "hal/promise/softmax",
      .personality = R"({"supports": {"not_operations": ["SOFTMAX"]}})",
      .supported = [](const Model&,
-                     std::vector<bool>& answers) { answers.assign(answers.size(), true); }},
+                     hal::SupportedOperations& answers) { answers.assign(answers.size(), true); }},
     {.name = "longest-forms-only",
      .what = "takes operations with all inputs that they may have, and not without",
      .check = "hal/default_inputs/BATCH_TO_SPACE_ND",
      .supported =
-         [](const Model& model, std::vector<bool>& answers) {
+         [](const Model& model, hal::SupportedOperations& answers) {
            for (size_t i = 0; i < answers.size(); ++i) {
              if (hasLeftOut(model.main.operations[i])) answers[i] = false;
            }
@@ -61,7 +87,7 @@ const Defect kDefects[] = {
     {.name = "answers-too-few",
      .what = "answers for all operations but the last",
      .check = "hal/model/V2_bool@1.3",
-     .supported = [](const Model&, std::vector<bool>& answers) { answers.pop_back(); }},
+     .supported = [](const Model&, hal::SupportedOperations& answers) { answers.pop_back(); }},
     {.name = "prepares-nothing",
      .what = "fails to prepare every third model that it has claimed",
      .check = "hal/prepare/deadlines",

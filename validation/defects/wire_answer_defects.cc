@@ -95,6 +95,26 @@ const Defect kDefects[] = {
              if (results.getStatus() != Code::NONE) results.initSupported(1).set(0, true);
            });
          }},
+    {.name = "details-of-too-few",
+     .what = "gives reasons and costs of no operation but the first",
+     .area = "hal",
+     .answer =
+         [](WireMessage& m) {
+           onResult<V13, V13::GetSupportedOperations13Results>(m, 1, [](auto results) {
+             if (results.getSupported().size() > 1) results.initDetails(1);
+           });
+         }},
+    {.name = "cost-below-zero",
+     .what = "predicts a cost of less than nothing",
+     .area = "hal",
+     .answer =
+         [](WireMessage& m) {
+           onResult<V13, V13::GetSupportedOperations13Results>(m, 1, [](auto results) {
+             for (auto each : results.initDetails(results.getSupported().size())) {
+               each.setCost(-1);
+             }
+           });
+         }},
     {.name = "error-without-text",
      .what = "does not say why it fails",
      .check = "hal/model/V1_no_operation@1.0",

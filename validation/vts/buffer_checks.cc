@@ -369,6 +369,25 @@ Status eitherOrder(const Setting& setting) {
   return runsAdd(setting.client, kMethod, setting.model, 4);
 }
 
+// One prepared model reads the output of another.
+Status acrossModels(const Setting& setting) {
+  HALYARD_ASSIGN_OR_RETURN(const DriverObjectPtr next, setting.prepare(addModel(4)));
+  HALYARD_ASSIGN_OR_RETURN(
+      const BufferAnswer state,
+      setting.client.allocate({}, {setting.model, next}, {{1, 0, 1.0f}}, {{0, 0, 1.0f}}));
+  HALYARD_RETURN_IF_ERROR(Setting::expectAllocated(state));
+  HALYARD_ASSIGN_OR_RETURN(const BufferAnswer other, setting.filledWith(50));
+  const SharedMemoryPtr ones = floats(4, 1);
+  const SharedMemoryPtr out = floats(4, 0);
+  for (unsigned value = 2; value < 5; ++value) {
+    HALYARD_RETURN_IF_ERROR(
+        setting.run(setting.model, requestOf({floats(4, value), ones}, {state})));
+    HALYARD_RETURN_IF_ERROR(setting.run(next, requestOf({state, ones}, {out})));
+    HALYARD_RETURN_IF_ERROR(expectFloats(out, value + 2), "what the other model computes");
+  }
+  return setting.expectHolds(other, 50).annotate("another buffer");
+}
+
 Status concurrently(const Setting& setting) {
   HALYARD_ASSIGN_OR_RETURN(const BufferAnswer shared, setting.filledWith(2));
   Status status = inThreads(8, [&](unsigned thread) -> Status {
@@ -403,6 +422,7 @@ void listBufferChecks(HalChecks& checks) {
   add("request_dimensions", "dimensions of requests and results agree with the buffer's",
       requestDimensions);
   add("either_order", "buffers and prepared models are released in any order", eitherOrder);
+  add("across_models", "a buffer carries what one prepared model writes to another", acrossModels);
   add("concurrently", "several executions read one buffer at once", concurrently);
 }
 

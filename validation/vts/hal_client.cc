@@ -345,6 +345,13 @@ Result<SupportedAnswer> HalClient::supported(HalVersion method, const Model& mod
           return call.send().then([](auto&& response) -> Result<SupportedAnswer> {
             SupportedAnswer answer{response.getStatus(), {}, response.getMessage().cStr()};
             for (const bool one : response.getSupported()) answer.supported.push_back(one);
+            for (const auto one : response.getDetails()) {
+              const size_t index = answer.details.size();
+              hal::OperationSupport& each = answer.details.emplace_back();
+              each.supported = index < answer.supported.size() && answer.supported[index];
+              each.reason.assign(one.getReason().begin(), one.getReason().size());
+              if (one.getCost() != 0) each.cost = one.getCost();
+            }
             return answer;
           });
         };

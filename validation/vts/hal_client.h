@@ -52,6 +52,8 @@ struct SupportedAnswer {
   Code status = Code::NONE;
   std::vector<bool> supported;
   std::string message;
+  // As sent, with the flags of `supported`; empty without details.
+  hal::SupportedOperations details = {};
 };
 
 // A handle of a cache file: its descriptors. A valid handle has one.

@@ -50,7 +50,9 @@ std::set<std::string> skipReasons(const Report& report) {
 class HalSuite : public testing::TestWithParam<Served> {};
 
 TEST_P(HalSuite, FindsNothing) {
-  const SuiteTarget target(GetParam(), /*caches=*/true);
+  const bool hasCache = GetParam().version >= HalVersion::V1_2;
+  const SuiteTarget target(GetParam(),
+                           hasCache ? R"(, "cache": {"model_files": 2, "data_files": 3})" : "");
   const Report report = run(target.spec());
   expectNothingBad(report);
   // The driver supports the models of all checks. Only these reasons to skip remain.
@@ -70,7 +72,7 @@ class HalSuiteWithoutCache : public testing::TestWithParam<Served> {};
 
 TEST_P(HalSuiteWithoutCache, FindsNothing) {
   if (GetParam().version < HalVersion::V1_2) return;  // these versions have no caches
-  const SuiteTarget target(GetParam(), /*caches=*/false);
+  const SuiteTarget target(GetParam());
   const Report report = run(target.spec(), "cache/");
   expectNothingBad(report);
   EXPECT_EQ(skipReasons(report), std::set<std::string>{"the driver does not cache compilations"});
@@ -78,6 +80,27 @@ TEST_P(HalSuiteWithoutCache, FindsNothing) {
 }
 
 INSTANTIATE_TEST_SUITE_P(EveryVersion, HalSuiteWithoutCache, testing::ValuesIn(everyServed()),
+                         servedName);
+
+// Checks of executions and buffers, for a driver with memory of its own.
+class HalSuiteWithOwnMemory : public testing::TestWithParam<Served> {};
+
+TEST_P(HalSuiteWithOwnMemory, FindsNothing) {
+  const SuiteTarget target(GetParam(), R"(, "own_memory": {})");
+  constexpr std::pair<std::string_view, HalVersion> kParts[] = {{"execute/", HalVersion::V1_0},
+                                                                {"burst/", HalVersion::V1_2},
+                                                                {"memory/", HalVersion::V1_3},
+                                                                {"fenced/", HalVersion::V1_3}};
+  for (const auto& [prefix, since] : kParts) {
+    if (GetParam().version < since) continue;
+    const Report report = run(target.spec(), prefix);
+    expectNothingBad(report);
+    EXPECT_TRUE(skipReasons(report).empty());
+    EXPECT_GE(report.count(Outcome::PASSED), 5u) << prefix;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(EveryVersion, HalSuiteWithOwnMemory, testing::ValuesIn(everyServed()),
                          servedName);
 
 }  // namespace

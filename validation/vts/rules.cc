@@ -2,6 +2,9 @@
 
 #include <algorithm>
 
+#include "hal/core/error_status.h"
+#include "hal/core/operation_support.h"
+
 namespace halyard::validation {
 namespace {
 
@@ -16,6 +19,29 @@ Status expectText(const std::string& message, Code code) {
 
 std::string quoted(const std::string& message) {
   return message.empty() ? "" : fmt::format(" (\"{}\")", message);
+}
+
+// The reasons and costs: none, or one of each operation, in the form of the HAL.
+Status checkDetails(const SupportedAnswer& answer) {
+  if (answer.details.empty()) return okStatus();
+  if (answer.details.size() != answer.supported.size()) {
+    return opFailed("getSupportedOperations gives reasons or costs of {} operations of {}",
+                    answer.details.size(), answer.supported.size());
+  }
+  hal::SupportedOperations proper = answer.details;
+  hal::normalise(proper);
+  for (size_t i = 0; i < proper.size(); ++i) {
+    const hal::OperationSupport& given = answer.details[i];
+    if (given.reason != proper[i].reason) {
+      return opFailed("the reason for operation {} is '{}', expected '{}'", i,
+                      hal::safeText(std::string_view(given.reason)), proper[i].reason);
+    }
+    if (given.cost != proper[i].cost) {
+      return opFailed("operation {} is {}supported at a cost of {}", i,
+                      given.supported ? "" : "not ", *given.cost);
+    }
+  }
+  return okStatus();
 }
 
 Status checkCallback(const Preparation& preparation) {
@@ -171,6 +197,7 @@ Result<PreparedOrSkip> prepareIfSupported(HalClient& client, HalVersion method, 
     return opFailed("getSupportedOperations answers for {} operations, the model has {}",
                     supported.supported.size(), model.main.operations.size());
   }
+  HALYARD_RETURN_IF_ERROR(checkDetails(supported));
   const auto first = std::find(supported.supported.begin(), supported.supported.end(), false);
   HALYARD_ASSIGN_OR_RETURN(const Preparation preparation, client.prepare(method, model, call));
   if (first == supported.supported.end()) {
@@ -184,9 +211,12 @@ Result<PreparedOrSkip> prepareIfSupported(HalClient& client, HalVersion method, 
         preparation, {Code::INVALID_ARGUMENT, Code::GENERAL_FAILURE,
                       Code::RESOURCE_EXHAUSTED_PERSISTENT, Code::RESOURCE_EXHAUSTED_TRANSIENT}));
   }
+  const std::string reason =
+      supported.details.empty() ? std::string() : supported.details[index].reason;
   return PreparedOrSkip{nullptr,
-                        fmt::format("the driver does not support {}",
-                                    operationText(index, model.main.operations[index].type))};
+                        fmt::format("the driver does not support {}{}{}",
+                                    operationText(index, model.main.operations[index].type),
+                                    reason.empty() ? "" : ": ", reason)};
 }
 
 }  // namespace halyard::validation

@@ -32,7 +32,7 @@ class ServedDevice : public testing::TestWithParam<Served> {
     return device_->prepareModel(valid, options);
   }
   // BAD_DATA for an invalid model. No device gets it.
-  Result<std::vector<bool>> supportedOperations(const Model& model) {
+  Result<hal::SupportedOperations> supportedOperations(const Model& model) {
     HALYARD_ASSIGN_OR_RETURN(const ValidModel valid, validated(model));
     return device_->getSupportedOperations(valid);
   }
@@ -41,7 +41,7 @@ class ServedDevice : public testing::TestWithParam<Served> {
     // For a driver in its own process, the client itself answers that control flow of unknown sizes
     // is not supported.
     if (adapts() && supported.ok() && !checkBoundarySizes(model).ok()) {
-      EXPECT_NE(std::find(supported->begin(), supported->end(), false), supported->end());
+      EXPECT_FALSE(hal::supportsAll(*supported));
       EXPECT_FALSE(prepare(model).ok());
       return;
     }
@@ -59,7 +59,7 @@ class ServedDevice : public testing::TestWithParam<Served> {
     EXPECT_TRUE(prepared.ok()) << prepared.status().toString();
   }
 
-  const SuiteTarget made_{GetParam(), /*caches=*/false};
+  const SuiteTarget made_{GetParam()};
   Target target_{made_.spec()};
   std::shared_ptr<hal::Device> device_;
 };

@@ -41,17 +41,15 @@ inline std::string servedName(const testing::TestParamInfo<Served>& tested) {
 
 class SuiteTarget {
  public:
-  // `caches`: with cache files, if the version has them.
-  SuiteTarget(const Served& served, bool caches) {
+  // `fields`: more fields of the personality, with a comma in front.
+  explicit SuiteTarget(const Served& served, std::string_view fields = "") {
     std::string folder = std::filesystem::temp_directory_path() / "halyard-suite-XXXXXX";
     EXPECT_NE(::mkdtemp(folder.data()), nullptr);
     folder_ = folder;
     const std::string personality = folder_ / "personality.json";
     const std::string name(halVersionName(served.version));
-    const bool hasCache = caches && served.version >= HalVersion::V1_2;
     std::ofstream(personality) << fmt::format(
-        R"({{"name": "suite-driver", "version": "1", "hal_version": "{}"{}}})", name,
-        hasCache ? R"(, "cache": {"model_files": 2, "data_files": 3})" : "");
+        R"({{"name": "suite-driver", "version": "1", "hal_version": "{}"{}}})", name, fields);
     const std::vector<std::string> arguments = {"--personality", personality};
     spec_.name = "suite-driver";
     if (served.place == Place::IN_PROCESS) {

@@ -11,11 +11,14 @@
 
 #include <sys/types.h>
 
+#include <chrono>
 #include <memory>
 #include <optional>
 #include <span>
+#include <string>
 #include <vector>
 
+#include "halyard/driver/device_memory.h"
 #include "halyard/driver/export.h"
 #include "halyard/driver/hal_types.h"
 #include "halyard/driver/valid_model.h"
@@ -66,7 +69,7 @@ class HALYARD_EXPORT PreparedModel {
   virtual ~PreparedModel() = default;
   // Runs once and returns when the outputs are written. The request is validated by the caller
   // (runtime) and again at a driver's process boundary. The pools of what a driver gets are shared
-  // memory, never tokens.
+  // memory, or memory that it has allocated itself (Device::allocateMemory), never tokens.
   virtual ExecutionResult executeSynchronously(const Request& request,
                                                const ExecuteOptions& options) = 0;
   // Records a request that is computed again and again. Without an
@@ -111,9 +114,53 @@ struct CachedModel {
   Priority priority = Priority::MEDIUM;
 };
 
+// The answer of a device about one operation of a model. A bool or a Status becomes one: an error's
+// message is the reason.
+struct HALYARD_EXPORT OperationSupport {
+  // Longer reasons are cut.
+  static constexpr size_t kMaxReasonBytes = 256;
+
+  OperationSupport() = default;
+  // NOLINTBEGIN(google-explicit-constructor): answers are lists of these
+  OperationSupport(bool isSupported) : supported(isSupported) {}
+  OperationSupport(const Status& status) : supported(status.ok()), reason(status.message()) {}
+  // NOLINTEND(google-explicit-constructor)
+  OperationSupport(const char*) = delete;  // it would become a bool
+  static OperationSupport yes(std::chrono::duration<double, std::nano> cost);
+  static OperationSupport no(std::string reason);
+  friend bool operator==(const OperationSupport&, const OperationSupport&) = default;
+
+  bool supported = false;
+  // For users, if not supported: the fault and the device's limit, such as "filter of 9 x 9, at
+  // most 7 x 7". Empty: the driver gives no reason.
+  std::string reason;
+  // If supported: the predicted time of the operation on the device, in nanoseconds, more than 0.
+  // It does not include the way to the device, nor copies of the model's inputs and outputs. It
+  // replaces the prediction from the device's capabilities. Absent: the driver has no prediction.
+  std::optional<double> cost;
+};
+// One for each operation of the main subgraph.
+using SupportedOperations = std::vector<OperationSupport>;
+HALYARD_EXPORT bool supportsAll(const SupportedOperations& operations);
+
+// An input or output of a prepared model, which a memory holds.
+struct MemoryRole {
+  std::shared_ptr<PreparedModel> preparedModel;  // of the device itself
+  bool isInput = false;
+  uint32_t index = 0;  // among the inputs or outputs
+};
+
+// The argument of Device::allocateMemory.
+struct MemoryOrder {
+  size_t bytes = 0;  // in NNAPI's dense form; more than 0
+  OperandType type = OperandType::TENSOR_FLOAT32;
+  Shape dimensions;               // an entry 0, or no entries for a tensor: not known yet
+  std::vector<MemoryRole> roles;  // those of prepared models that still exist
+};
+
 // The result of Device::prepareIfSupported.
 struct SupportedPreparation {
-  std::vector<bool> supported;  // the answer of getSupportedOperations
+  SupportedOperations supported;  // the answer of getSupportedOperations
   // The answer of prepareModel; absent unless all operations are supported.
   std::optional<Result<std::shared_ptr<PreparedModel>>> prepared;
 };
@@ -123,9 +170,9 @@ class HALYARD_EXPORT Device {
   virtual ~Device() = default;
   virtual const DeviceInfo& info() const = 0;
   virtual DeviceStatus status() { return DeviceStatus::AVAILABLE; }
-  // One bool per operation of model.main. true is a promise that prepareModel cannot fail because
-  // of that operation.
-  virtual Result<std::vector<bool>> getSupportedOperations(const ValidModel& model) = 0;
+  // One answer per operation of model.main. `supported` is a promise that prepareModel cannot fail
+  // because of that operation.
+  virtual Result<SupportedOperations> getSupportedOperations(const ValidModel& model) = 0;
   // The device may keep the model, which never changes.
   virtual Result<std::shared_ptr<PreparedModel>> prepareModel(const ValidModel& model,
                                                               const PrepareOptions& options) = 0;
@@ -138,10 +185,16 @@ class HALYARD_EXPORT Device {
                                                     const PrepareOptions& options);
   // A buffer for the given roles, which name inputs and outputs of `preparedModels` (of this very
   // device object). BAD_DATA for roles that contradict each other, OP_FAILED when the size cannot
-  // be known. UNAVAILABLE_DEVICE for a driver without a ClientSession.
+  // be known. UNAVAILABLE_DEVICE for a driver without a ClientSession. A driver implements
+  // allocateMemory instead.
   virtual Result<std::unique_ptr<Buffer>> allocate(
       const Shape& dimensions, std::span<const std::shared_ptr<PreparedModel>> preparedModels,
       std::span<const BufferRole> inputRoles, std::span<const BufferRole> outputRoles);
+  // Memory of the driver's own for one buffer of a client, filled with zeros, so that it never
+  // shows another client's data. Requests then name it as a pool. The client's ClientSession checks
+  // everything else. The default is UNAVAILABLE_DEVICE: the buffer lies in shared memory. Any other
+  // error fails the client's call.
+  virtual Result<DeviceMemoryPtr> allocateMemory(const MemoryOrder& order);
   // The process that runs the driver: this one for an in-process device, 0 when it is not running.
   virtual pid_t processId() const;
   // Blocks until the device serves again after DEAD_OBJECT; OK at once when it does.

@@ -8,6 +8,7 @@
 #include "halyard/driver/constants.h"
 #include "halyard/driver/deadline.h"
 #include "halyard/driver/device.h"
+#include "halyard/driver/device_memory.h"
 #include "halyard/driver/driver_library.h"
 #include "halyard/driver/driver_main.h"
 #include "halyard/driver/hal_types.h"

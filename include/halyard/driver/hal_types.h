@@ -14,6 +14,7 @@
 #include <variant>
 #include <vector>
 
+#include "halyard/driver/device_memory.h"
 #include "halyard/driver/export.h"
 #include "halyard/driver/model.h"
 #include "halyard/driver/shared_memory.h"
@@ -71,6 +72,15 @@ struct Extension {
   std::vector<ExtensionOperandType> operandTypes;
 };
 
+// Kinds of shared memory that a device with memory of its own uses in place, without a copy. A set
+// has importBit of each.
+enum class ImportKind : uint32_t {
+  HOST_PAGES = 0,  // memory of the host that can be mapped
+  DMA_BUF = 1,
+};
+constexpr uint32_t importBit(ImportKind kind) { return uint32_t{1} << static_cast<uint32_t>(kind); }
+inline constexpr uint32_t kEveryImport = 3;
+
 // Fixed for the life of a device; asked once at discovery.
 struct DeviceInfo {
   std::string name;
@@ -91,6 +101,10 @@ struct DeviceInfo {
   // false: no bursts, and so no ring in shared memory; every execution is a call of its own. For
   // drivers whose process must not run more threads than it has to.
   bool bursts = true;
+  // Whether it computes in memory of its own. Then it copies arguments in shared memory at each
+  // execution, except the kinds in `imports`. It may implement Device::allocateMemory.
+  bool ownMemory = false;
+  uint32_t imports = 0;  // a set of ImportKind; only with ownMemory
 };
 
 inline bool offersExtension(const DeviceInfo& info, std::string_view name) {
@@ -144,13 +158,22 @@ struct RequestArgument {
   void* pointer = nullptr;  // never written through for an input
   uint32_t length = 0;
   Shape dimensions;  // empty: as the model says
+
+  friend bool operator==(const RequestArgument& a, const RequestArgument& b) {
+    return a.kind == b.kind && a.location.poolIndex == b.location.poolIndex &&
+           a.location.offset == b.location.offset && a.location.length == b.location.length &&
+           a.pointer == b.pointer && a.length == b.length && a.dimensions == b.dimensions;
+  }
 };
-// Shared memory, or the token of a driver's buffer.
-using RequestPool = std::variant<SharedMemoryPtr, uint32_t>;
+// Shared memory, the token of a buffer, or memory that the driver itself has allocated. A client
+// names a buffer by its token. The session around the driver puts memory in its place.
+using RequestPool = std::variant<SharedMemoryPtr, uint32_t, DeviceMemoryPtr>;
 struct Request {
   std::vector<RequestArgument> inputs;
   std::vector<RequestArgument> outputs;
   std::vector<RequestPool> pools;
+
+  friend bool operator==(const Request&, const Request&) = default;
 };
 
 // An attribute that an extension defines: `token` is prefix << 16 | code, as in the extension's
@@ -230,6 +253,9 @@ struct ExecutionResult {
   Status status;
   std::vector<OutputShape> outputShapes;
   Timing timing;
+  // The bytes that the driver has copied between shared memory and its own, in both directions.
+  // Other layers add the bytes that they copy on the way.
+  uint64_t copiedBytes = 0;
 };
 
 // Checks a request against the model's main subgraph (spec of NN HAL, request rules R1 to R7)

@@ -23,6 +23,9 @@ struct MappedArgument {
   // Another process can write to the memory at any time, so two reads can differ. Copy a value that
   // decides where the driver reads or writes before you check it.
   bool shared = false;
+  // The driver's own memory in place of `data`, which is null. Only a driver that implements
+  // Device::allocateMemory sees it. Its contents have `length` bytes, and begin at its start.
+  DeviceMemory* deviceMemory = nullptr;
 };
 
 class HALYARD_EXPORT MappedRequest {
@@ -39,8 +42,9 @@ class HALYARD_EXPORT MappedRequest {
 
  private:
   struct Pool {
-    const Mapping* mapping;
+    const Mapping* mapping;  // null for `deviceMemory`
     int prot;
+    DeviceMemory* deviceMemory;
   };
 
   Status addAll(const Subgraph& main, const std::vector<RequestArgument>& from, bool areOutputs,

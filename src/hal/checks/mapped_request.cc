@@ -23,12 +23,16 @@ Status checkLength(const Operand& operand, const MappedArgument& input) {
 Result<MappedRequest> MappedRequest::map(const Model& model, const Request& request) {
   MappedRequest mapped;
   for (size_t i = 0; i < request.pools.size(); ++i) {
+    if (const auto* const own = std::get_if<DeviceMemoryPtr>(&request.pools[i])) {
+      mapped.pools_.push_back({nullptr, PROT_READ | PROT_WRITE, own->get()});
+      continue;
+    }
     const auto* memory = std::get_if<SharedMemoryPtr>(&request.pools[i]);
     if (memory == nullptr) {
       return badData("request pool {} is the token of a buffer, expected shared memory", i);
     }
     HALYARD_ASSIGN_OR_RETURN(const Mapping* mapping, (*memory)->mapped(), "request pool {}", i);
-    mapped.pools_.push_back({mapping, (*memory)->prot()});
+    mapped.pools_.push_back({mapping, (*memory)->prot(), nullptr});
   }
   HALYARD_RETURN_IF_ERROR(mapped.addAll(model.main, request.inputs, false, &mapped.inputs_));
   HALYARD_RETURN_IF_ERROR(mapped.addAll(model.main, request.outputs, true, &mapped.outputs_));
@@ -38,10 +42,10 @@ Result<MappedRequest> MappedRequest::map(const Model& model, const Request& requ
 
 void MappedRequest::beginAccess(const Request& request) {
   for (size_t i = 0; i < request.pools.size(); ++i) {
-    const auto& memory = std::get<SharedMemoryPtr>(request.pools[i]);
-    if (!memory->isDmaBuf()) continue;
+    const auto* const memory = std::get_if<SharedMemoryPtr>(&request.pools[i]);
+    if (memory == nullptr || !(*memory)->isDmaBuf()) continue;
     accesses_.emplace_back(
-        memory,
+        *memory,
         std::any_of(request.outputs.begin(), request.outputs.end(), [i](const auto& output) {
           return output.kind == RequestArgument::Kind::POOL && output.location.poolIndex == i;
         }));
@@ -60,7 +64,7 @@ Status MappedRequest::addAll(const Subgraph& main, const std::vector<RequestArgu
     const Operand& operand = main.operands[indexes[i]];
     HALYARD_ASSIGN_OR_RETURN(MappedArgument argument, bind(operand, from[i], areOutputs),
                              "request {} {}", what, i);
-    if (!areOutputs && argument.data != nullptr) {
+    if (!areOutputs && (argument.data != nullptr || argument.deviceMemory != nullptr)) {
       HALYARD_RETURN_IF_ERROR(checkLength(operand, argument), "request {} {}", what, i);
     }
     to->push_back(std::move(argument));
@@ -86,6 +90,11 @@ Result<MappedArgument> MappedRequest::bind(const Operand& operand, const Request
         return badData("pool {}, the request has {}", at.poolIndex, pools_.size());
       }
       const Pool& pool = pools_[at.poolIndex];
+      if (pool.deviceMemory != nullptr) {
+        argument.deviceMemory = pool.deviceMemory;
+        argument.length = at.length;
+        break;
+      }
       if (uint64_t{at.offset} + at.length > pool.mapping->size()) {
         return badData("{} bytes at offset {} of pool {} of {} bytes", at.length, at.offset,
                        at.poolIndex, pool.mapping->size());

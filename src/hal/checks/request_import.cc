@@ -98,16 +98,16 @@ Status ImportedRequest::load(const Model& model) {
   return okStatus();
 }
 
-Result<ImportedRequest> ImportedRequest::createFromPools(const Model& model, Request request,
-                                                         std::vector<ReceivedPool> pools,
-                                                         HalVersion version, Quota::Charge memory) {
+Result<ImportedRequest> ImportedRequest::createFromPools(
+    const Model& model, Request request, std::vector<std::optional<ReceivedPool>> pools,
+    HalVersion version, Quota::Charge memory) {
   ImportedRequest imported;
   imported.memory_ = std::move(memory);
   imported.request_ = std::move(request);
-  imported.request_.pools.clear();
-  for (ReceivedPool& pool : pools) {
-    imported.request_.pools.emplace_back(pool.memory());
-    imported.pools_.emplace_back(std::move(pool));
+  imported.pools_ = std::move(pools);
+  imported.request_.pools.resize(imported.pools_.size());
+  for (size_t i = 0; i < imported.pools_.size(); ++i) {
+    if (imported.pools_[i]) imported.request_.pools[i] = imported.pools_[i]->memory();
   }
   HALYARD_RETURN_IF_ERROR(imported.check(model, version));
   HALYARD_RETURN_IF_ERROR(imported.load(model));
@@ -223,8 +223,11 @@ Status ImportedRequest::privatise(const Operand& operand, RequestArgument& argum
   return okStatus();
 }
 
-Status ImportedRequest::writeBack(const Model& model, const ExecutionResult& result) const {
+Status ImportedRequest::writeBack(const Model& model, ExecutionResult& result) const {
   if (!result.status.ok()) return okStatus();
+  for (const PrivateArgument& input : privateInputs_) {
+    result.copiedBytes += request_.inputs[input.index].length;
+  }
   for (const PrivateArgument& output : privateOutputs_) {
     const RequestArgument& argument = request_.outputs[output.index];
     const OutputShape* shape =
@@ -235,6 +238,7 @@ Status ImportedRequest::writeBack(const Model& model, const ExecutionResult& res
         pools_[output.pool]->write(output.offset,
                                    {static_cast<const uint8_t*>(argument.pointer), size}),
         "request output {}", output.index);
+    result.copiedBytes += size;
   }
   return okStatus();
 }

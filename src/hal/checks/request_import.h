@@ -47,17 +47,18 @@ class ImportedRequest {
                                       std::vector<PoolDescription> memories, HalVersion version);
   Status load(const Model& model);
 
-  // The same for a request with open pools, one for each; its own list of pools is ignored.
-  // `memory`: grows with each copied byte.
+  // The same for a request with open pools, one for each. Only the tokens in its own list of pools
+  // are used, where `pools` has none. `memory`: grows with each copied byte.
   static Result<ImportedRequest> createFromPools(const Model& model, Request request,
-                                                 std::vector<ReceivedPool> pools,
+                                                 std::vector<std::optional<ReceivedPool>> pools,
                                                  HalVersion version, Quota::Charge memory = {});
   // Called before a repetition of the request. Reads its private inputs from their pools again.
   Status repeat();
 
   const Request& request() const { return request_; }
   // Called after an execution with `result`. Copies outputs from private memory to their pools.
-  Status writeBack(const Model& model, const ExecutionResult& result) const;
+  // Adds the bytes that the import has copied for the execution to `result`.
+  Status writeBack(const Model& model, ExecutionResult& result) const;
 
  private:
   struct Free {

@@ -171,8 +171,8 @@ TEST(CheckResultTest, DropsTimesThatCannotBe) {
 class Exaggerating : public Device {
  public:
   const DeviceInfo& info() const override { return info_; }
-  Result<std::vector<bool>> getSupportedOperations(const ValidModel& model) override {
-    return std::vector<bool>(model->main.operations.size() + 1, true);
+  Result<SupportedOperations> getSupportedOperations(const ValidModel& model) override {
+    return SupportedOperations(model->main.operations.size() + 1, true);
   }
   Result<std::shared_ptr<PreparedModel>> prepareModel(const ValidModel&,
                                                       const PrepareOptions&) override {

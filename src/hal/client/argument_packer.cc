@@ -59,6 +59,7 @@ struct ArgumentPacker::Work {
     void* pointer;
   };
   std::vector<PointerOutput> pointerOutputs;
+  uint64_t inputBytes = 0;  // copied for each execution
 };
 
 ArgumentPacker::ArgumentPacker() = default;
@@ -88,15 +89,16 @@ void ArgumentPacker::PackedRequest::abandon() {
   work_->pointerOutputs.clear();
 }
 
-void ArgumentPacker::PackedRequest::unpack(const Model& model,
-                                           const ExecutionResult& result) const {
+void ArgumentPacker::PackedRequest::unpack(const Model& model, ExecutionResult& result) const {
   if (!result.status.ok()) return;
+  result.copiedBytes += work_->inputBytes;
   for (const Work::PointerOutput& output : work_->pointerOutputs) {
     const RequestArgument& argument = work_->request.outputs[output.index];
     const OutputShape* shape =
         output.index < result.outputShapes.size() ? &result.outputShapes[output.index] : nullptr;
     const Operand& operand = model.main.operands[model.main.outputIndexes[output.index]];
     const size_t size = writtenBytes(operand, argument, shape);
+    result.copiedBytes += size;
     if (size != 0) {
       std::memcpy(output.pointer, work_->outputs.mapping.data() + argument.location.offset, size);
     }
@@ -110,6 +112,7 @@ Result<ArgumentPacker::PackedRequest> ArgumentPacker::pack(const Request& reques
   // The assignment reuses the memory of the tables. Their sizes mostly equal those of the last
   // request.
   to = request;
+  work.inputBytes = 0;
   const auto inputPool = static_cast<uint32_t>(to.pools.size());
   HALYARD_ASSIGN_OR_RETURN(const size_t inputSize, place(to.inputs, inputPool));
   const uint32_t outputPool = inputPool + (inputSize != 0 ? 1 : 0);
@@ -120,6 +123,7 @@ Result<ArgumentPacker::PackedRequest> ArgumentPacker::pack(const Request& reques
     for (RequestArgument& argument : to.inputs) {
       if (argument.kind != RequestArgument::Kind::POINTER) continue;
       copyIn(argument, argument.location.offset, work.inputs);
+      work.inputBytes += argument.length;
       argument.kind = RequestArgument::Kind::POOL;
     }
   }

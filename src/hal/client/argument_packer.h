@@ -30,9 +30,9 @@ class ArgumentPacker {
     // Copies the inputs in again, before the request is computed again. `request` is the request
     // that was packed.
     void repeat(const Request& request) const;
-    // Copies the results of a successful execution to the caller's buffers. Does nothing after an
-    // error.
-    void unpack(const Model& model, const ExecutionResult& result) const;
+    // Copies the results of a successful execution to the caller's buffers, and adds the bytes that
+    // were copied for the execution to `result`. Does nothing after an error.
+    void unpack(const Model& model, ExecutionResult& result) const;
     // Drops the pools, so that no other request uses them. The driver may still use them, and its
     // own references keep them for that time.
     void abandon();

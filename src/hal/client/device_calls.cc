@@ -4,6 +4,7 @@
 #include <functional>
 
 #include "hal/client/remote_callbacks.h"
+#include "hal/core/operation_support.h"
 #include "hal/core/version_adaptation.h"
 #include "hal/wire/wire_cache.h"
 #include "hal/wire/wire_model.h"
@@ -53,28 +54,39 @@ Status putModel(Call& call, const Outgoing& outgoing) {
 }
 
 template <typename Response>
-Result<Supported> readSupported(Response& response, size_t operations) {
+Result<SupportedOperations> readSupported(Response& response, size_t operations) {
   const auto list = response.getSupported();
   if (list.size() != operations) {
     return opFailed("it answers for {} operations; the model has {}", list.size(), operations);
   }
-  Supported supported;
-  for (const bool one : list) supported.push_back(one);
+  SupportedOperations supported;
+  for (const bool one : list) supported.emplace_back(one);
+  const auto details = response.getDetails();
+  if (details.size() != 0 && details.size() != operations) {
+    return opFailed("it gives reasons or costs of {} operations; the model has {}", details.size(),
+                    operations);
+  }
+  for (unsigned i = 0; i < details.size(); ++i) {
+    const capnp::Text::Reader reason = details[i].getReason();
+    supported[i].reason.assign(reason.begin(), reason.size());
+    supported[i].cost = details[i].getCost();
+  }
+  normalise(supported);
   return supported;
 }
 
 template <typename Call>
-Answer<Supported> askSupported(Call call, const Outgoing& outgoing) {
+Answer<SupportedOperations> askSupported(Call call, const Outgoing& outgoing) {
   Status put = putModel(call, outgoing);
-  if (!put.ok()) return Result<Supported>(std::move(put));
+  if (!put.ok()) return Result<SupportedOperations>(std::move(put));
   const size_t operations = outgoing.model.main.operations.size();
-  return ask<Supported>(
+  return ask<SupportedOperations>(
       kj::mv(call), [operations](auto& response) { return readSupported(response, operations); });
 }
 
 }  // namespace
 
-Answer<Supported> askSupported(Side& side, HalVersion version, const Outgoing& outgoing) {
+Answer<SupportedOperations> askSupported(Side& side, HalVersion version, const Outgoing& outgoing) {
   switch (version) {
     case HalVersion::V1_0:
       return askSupported(
@@ -93,7 +105,7 @@ Answer<Supported> askSupported(Side& side, HalVersion version, const Outgoing& o
           deviceOf<wire::v1_3::IDevice>(side).getSupportedOperations13Request(sizeOf(outgoing)),
           outgoing);
   }
-  return Result<Supported>(opFailed("unknown HAL version"));
+  return Result<SupportedOperations>(opFailed("unknown HAL version"));
 }
 
 namespace {
@@ -195,7 +207,7 @@ Answer<JointAnswer> prepareSupported(Side& side, const Outgoing& outgoing,
     JointAnswer answer;
     answer.isImplemented = true;
     HALYARD_ASSIGN_OR_RETURN(answer.supported, readSupported(response, operations));
-    if (!std::ranges::all_of(answer.supported, std::identity())) return answer;
+    if (!supportsAll(answer.supported)) return answer;
     answer.preparation = side.nextPreparation++;
     side.preparations.emplace(*answer.preparation, keyOf(side, kj::mv(promise)));
     return answer;

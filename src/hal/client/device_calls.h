@@ -11,7 +11,7 @@
 #include "hal/client/driver_connection.h"
 #include "hal/v1_3.capnp.h"
 #include "hal/wire/wire_types.h"
-#include "halyard/driver/hal_types.h"
+#include "halyard/driver/device.h"
 #include "halyard/driver/valid_model.h"
 
 namespace halyard::hal::calls {
@@ -74,10 +74,8 @@ struct Packed {
 // shares its large constants. Returns an error when the pools are too many for a message.
 Result<Packed> pack(const ValidModel& model, HalVersion version);
 
-using Supported = std::vector<bool>;
-
 Answer<Capabilities> askCapabilities(Side& side, HalVersion version);
-Answer<Supported> askSupported(Side& side, HalVersion version, const Outgoing& outgoing);
+Answer<SupportedOperations> askSupported(Side& side, HalVersion version, const Outgoing& outgoing);
 
 // The result is the prepared model's key in side.preparedModels.
 Answer<uint64_t> prepare(Side& side, HalVersion version, const Outgoing& outgoing,
@@ -87,7 +85,7 @@ Answer<uint64_t> prepareFromCache(Side& side, HalVersion version, const PrepareO
 // The answer of a driver to prepareSupported13.
 struct JointAnswer {
   bool isImplemented = false;  // the driver has the method
-  Supported supported;
+  SupportedOperations supported;
   // The key in side.preparations. Set if all operations are supported; then the preparation has
   // begun.
   std::optional<uint64_t> preparation;

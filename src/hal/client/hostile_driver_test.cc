@@ -102,6 +102,34 @@ class HostileDriverTest : public ::testing::Test {
   std::shared_ptr<PreparedModel> prepared_;
 };
 
+TEST_F(HostileDriverTest, ReasonsAndCostsAreNotTrusted) {
+  using Supported = HostileDriver::Supported;
+  unsigned details = 1;
+  start({.supported = [&](Supported context) -> kj::Promise<void> {
+    context.getResults().initSupported(1);
+    auto list = context.getResults().initDetails(details);
+    for (auto each : list) {
+      each.setReason(std::string(1000, 'x') + "\x1b]0;");
+      each.setCost(1e300);
+    }
+    if (details == 1) {
+      // Text that does not end with a zero byte.
+      auto text = list[0].initReason(3);
+      std::memcpy(text.begin(), "\n\xff\x07", 3);
+    }
+    return kj::READY_NOW;
+  }});
+  const auto model = validated(model_).value();
+  auto supported = device_->getSupportedOperations(model);
+  ASSERT_TRUE(supported.ok()) << supported.status().toString();
+  EXPECT_THAT(*supported, ::testing::ElementsAre(OperationSupport::no(" ??")));
+  details = 2;
+  supported = device_->getSupportedOperations(model);
+  EXPECT_EQ(supported.status().code(), ResultCode::OP_FAILED);
+  EXPECT_THAT(supported.status().message(),
+              HasSubstr("it gives reasons or costs of 2 operations; the model has 1"));
+}
+
 // The driver has an earlier schema or is hostile. The client does not write to the driver's
 // doorbell.
 TEST_F(HostileDriverTest, ADoorbellOfTheDriversIsNotUsed) {
@@ -249,7 +277,7 @@ class RingAnswerer {
       reader.read(packet);
       ExecutionResult result;
       result.outputShapes = {{{1000}, true}};
-      encodeResultPacket(result, HalVersion::V1_3, true, results_.capacity(), &packet);
+      encodeResultPacket(result, HalVersion::V1_3, true, true, results_.capacity(), &packet);
       writer.write(packet);
       if (writer.takeSleeper()) wakeEventWord(results_.header().event);
     }

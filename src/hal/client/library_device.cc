@@ -19,6 +19,8 @@ class CappedDevice final : public Device {
     if (version == info_.halVersion) return;
     info_.halVersion = version;
     info_.featureLevel = std::min(info_.featureLevel, featureLevelOf(version));
+    info_.ownMemory = false;
+    info_.imports = 0;
     if (version >= HalVersion::V1_2) return;
     // These versions have no methods for these properties.
     info_.versionString = "UNKNOWN";
@@ -30,7 +32,7 @@ class CappedDevice final : public Device {
 
   const DeviceInfo& info() const override { return info_; }
   DeviceStatus status() override { return device_->status(); }
-  Result<std::vector<bool>> getSupportedOperations(const ValidModel& model) override {
+  Result<SupportedOperations> getSupportedOperations(const ValidModel& model) override {
     return device_->getSupportedOperations(model);
   }
   Result<std::shared_ptr<PreparedModel>> prepareModel(const ValidModel& model,
@@ -40,6 +42,9 @@ class CappedDevice final : public Device {
   Result<CachedModel> prepareModelFromCache(const std::optional<ValidModel>& model,
                                             const PrepareOptions& options) override {
     return device_->prepareModelFromCache(model, options);
+  }
+  Result<DeviceMemoryPtr> allocateMemory(const MemoryOrder& order) override {
+    return device_->allocateMemory(order);
   }
   Status wait() override { return device_->wait(); }
 
@@ -56,7 +61,7 @@ class LibraryDevice final : public Device {
 
   const DeviceInfo& info() const override { return session_.info(); }
   DeviceStatus status() override { return session_.status(); }
-  Result<std::vector<bool>> getSupportedOperations(const ValidModel& model) override {
+  Result<SupportedOperations> getSupportedOperations(const ValidModel& model) override {
     return supportedOperations(model, offeredLevel(info()), [this](const ValidModel& part) {
       return withVersion(part, [this](const ValidModel& converted) {
         return session_.getSupportedOperations(converted);

@@ -72,8 +72,8 @@ class PreparedModelCallback final : public wire::v1_3::IPreparedModelCallback::S
   CallbackFulfiller<PreparedAnswer> answer_;
 };
 
-// Status, shapes and times of a driver's report. `outputs`: the number of the model's outputs. A
-// report with another number is an error.
+// Status, shapes, times and copied bytes of a driver's report. `outputs`: the number of the model's
+// outputs. A report with another number is an error.
 template <typename Reader>
 ExecutionResult decodeExecution(const Reader& from, size_t outputs) {
   ExecutionResult result;
@@ -87,7 +87,9 @@ ExecutionResult decodeExecution(const Reader& from, size_t outputs) {
     return result;
   }
   result.outputShapes = decodeOutputShapes(shapes);
-  if (result.status.ok()) result.timing = decodeTiming(from.getTiming());
+  if (!result.status.ok()) return result;
+  result.timing = decodeTiming(from.getTiming());
+  result.copiedBytes = from.getCopiedBytes();
   return result;
 }
 

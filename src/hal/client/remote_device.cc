@@ -158,23 +158,33 @@ Status RemoteDevice::fetchInfo() {
 }
 
 Status RemoteDevice::fetchFeatureLevel(DriverConnection& driver, const CallLimit& limit) {
+  struct Features {
+    FeatureLevel level = FeatureLevel::FL4;
+    bool ownMemory = false;
+    uint32_t imports = 0;
+  };
   HALYARD_ASSIGN_OR_RETURN(
-      info_.featureLevel,
-      driver.call<FeatureLevel>(
+      const Features features,
+      driver.call<Features>(
           "getFeatureLevel",
           [](Side& side) {
             return orElse(
-                ask<FeatureLevel>(deviceOf<wire::v1_3::IDevice>(side).getFeatureLevelRequest(),
-                                  [](auto& response) -> Result<FeatureLevel> {
-                                    const unsigned level = response.getLevel();
-                                    if (level < 4 || level > 8) {
-                                      return opFailed("feature level {}, expected 4 to 8", level);
-                                    }
-                                    return static_cast<FeatureLevel>(level);
-                                  }),
-                FeatureLevel::FL4);
+                ask<Features>(deviceOf<wire::v1_3::IDevice>(side).getFeatureLevelRequest(),
+                              [](auto& response) -> Result<Features> {
+                                const unsigned level = response.getLevel();
+                                if (level < 4 || level > 8) {
+                                  return opFailed("feature level {}, expected 4 to 8", level);
+                                }
+                                return Features{static_cast<FeatureLevel>(level),
+                                                response.getOwnMemory(), response.getImports()};
+                              }),
+                Features());
           },
           limit));
+  info_.featureLevel = features.level;
+  info_.ownMemory = features.ownMemory;
+  // A newer driver may know more kinds.
+  info_.imports = features.ownMemory ? features.imports & kEveryImport : 0;
   return okStatus();
 }
 
@@ -256,17 +266,17 @@ DeviceStatus RemoteDevice::status() {
   return *status <= DeviceStatus::OFFLINE ? *status : DeviceStatus::UNKNOWN;
 }
 
-Result<std::vector<bool>> RemoteDevice::getSupportedOperations(const ValidModel& model) {
+Result<SupportedOperations> RemoteDevice::getSupportedOperations(const ValidModel& model) {
   return supportedOperations(model, offeredLevel(info_),
                              [this](const ValidModel& part) { return askAbout(part); });
 }
 
-Result<std::vector<bool>> RemoteDevice::askAbout(const ValidModel& model) {
+Result<SupportedOperations> RemoteDevice::askAbout(const ValidModel& model) {
   const HalVersion version = manifest_.halVersion;
   HALYARD_ASSIGN_OR_RETURN(const Packed packed, pack(model, version), "driver '{}'",
                            manifest_.name);
   HALYARD_ASSIGN_OR_RETURN(const std::shared_ptr<DriverConnection> driver, connection());
-  return driver->call<std::vector<bool>>(
+  return driver->call<SupportedOperations>(
       methodName("getSupportedOperations", version),
       [&](Side& side) { return calls::askSupported(side, version, packed.outgoing()); },
       CallLimit::prompt(), {.phase = trace::Phase::COMPILATION});

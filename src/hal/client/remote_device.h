@@ -48,7 +48,7 @@ class RemoteDevice final : public Device {
 
   const DeviceInfo& info() const override { return info_; }
   DeviceStatus status() override;
-  Result<std::vector<bool>> getSupportedOperations(const ValidModel& model) override;
+  Result<SupportedOperations> getSupportedOperations(const ValidModel& model) override;
   Result<std::shared_ptr<PreparedModel>> prepareModel(const ValidModel& model,
                                                       const PrepareOptions& options) override;
   // Uses one call if the driver implements it, so that the model is sent and checked once.
@@ -91,7 +91,7 @@ class RemoteDevice final : public Device {
   std::shared_ptr<PreparedModel> preparedModel(const std::shared_ptr<DriverConnection>& driver,
                                                std::shared_ptr<const Model> model,
                                                const PrepareOptions& options, uint64_t key) const;
-  Result<std::vector<bool>> askAbout(const ValidModel& model);
+  Result<SupportedOperations> askAbout(const ValidModel& model);
   Status fetchInfo();
   Status fetchFeatureLevel(DriverConnection& driver, const CallLimit& limit);
 

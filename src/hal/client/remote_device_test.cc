@@ -79,6 +79,8 @@ bool endsWithin(pid_t pid, milliseconds limit) {
   return true;
 }
 
+const OperationSupport kAddition = OperationSupport::yes(kCostOfAddition);
+
 class RemoteDeviceTest : public ::testing::Test {
  protected:
   void SetUp() override {
@@ -138,7 +140,12 @@ TEST_F(RemoteDeviceTest, ComputesWithEveryHalVersion) {
     }
     const auto supported = device->getSupportedOperations(validated(addModel(4)).value());
     ASSERT_TRUE(supported.ok()) << supported.status().toString();
-    EXPECT_EQ(*supported, std::vector<bool>{true});
+    EXPECT_THAT(*supported, ::testing::ElementsAre(kAddition));
+    Model other = addModel(4);
+    other.main.operations[0].type = OperationType::MUL;
+    const auto refused = device->getSupportedOperations(validated(share(other)).value());
+    ASSERT_TRUE(refused.ok()) << refused.status().toString();
+    EXPECT_THAT(*refused, ::testing::ElementsAre(OperationSupport::no("it only adds")));
     const auto prepared = prepare(*device, addModel(4));
     ASSERT_NE(prepared, nullptr);
     expectAdds(*prepared);
@@ -153,7 +160,7 @@ TEST_F(RemoteDeviceTest, PreparesIfSupportedWithEveryHalVersion) {
     ASSERT_NE(device, nullptr);
     const auto both = device->prepareIfSupported(validated(share(addModel(4))).value(), {});
     ASSERT_TRUE(both.ok()) << both.status().toString();
-    EXPECT_EQ(both->supported, std::vector<bool>{true});
+    EXPECT_THAT(both->supported, ::testing::ElementsAre(kAddition));
     ASSERT_TRUE(both->prepared.has_value());
     ASSERT_TRUE(both->prepared->ok()) << both->prepared->status().toString();
     expectAdds(***both->prepared);
@@ -162,7 +169,11 @@ TEST_F(RemoteDeviceTest, PreparesIfSupportedWithEveryHalVersion) {
     other.main.operations[0].type = OperationType::SUB;
     const auto refused = device->prepareIfSupported(validated(share(other)).value(), {});
     ASSERT_TRUE(refused.ok()) << refused.status().toString();
-    EXPECT_EQ(refused->supported, std::vector<bool>{false});
+    ASSERT_EQ(refused->supported.size(), 1u);
+    // SUB came with HAL 1.1, so that the older driver is not asked.
+    EXPECT_THAT(refused->supported[0].reason, version < HalVersion::V1_1
+                                                  ? HasSubstr("needs feature level 2")
+                                                  : HasSubstr("it only adds"));
     EXPECT_FALSE(refused->prepared.has_value());
   }
 }
@@ -175,7 +186,7 @@ TEST_F(RemoteDeviceTest, APassedDeadlineIsAnErrorOfThePreparation) {
   late.deadline = Clock::now() - seconds(1);
   const auto both = device->prepareIfSupported(validated(share(addModel(4))).value(), late);
   ASSERT_TRUE(both.ok()) << both.status().toString();
-  EXPECT_EQ(both->supported, std::vector<bool>{true});
+  EXPECT_THAT(both->supported, ::testing::ElementsAre(kAddition));
   ASSERT_TRUE(both->prepared.has_value());
   EXPECT_EQ(both->prepared->status().code(), ResultCode::MISSED_DEADLINE_PERSISTENT);
 }
@@ -189,7 +200,7 @@ TEST_F(RemoteDeviceTest, ADriverThatDiesOfPreparingHasSaidWhatItSupports) {
     const auto both = device->prepareIfSupported(validated(share(addModel(4))).value(), {});
     EXPECT_TRUE(both.ok()) << both.status().toString();
     if (!both.ok()) break;
-    EXPECT_EQ(both->supported, std::vector<bool>{true});
+    EXPECT_THAT(both->supported, ::testing::ElementsAre(kAddition));
     EXPECT_TRUE(both->prepared.has_value());
     if (!both->prepared) break;
     EXPECT_EQ(both->prepared->status().code(), ResultCode::DEAD_OBJECT);
@@ -205,7 +216,7 @@ TEST_F(RemoteDeviceTest, AFailedPreparationIsAnErrorOfPrepareModel) {
   ASSERT_NE(device, nullptr);
   const auto both = device->prepareIfSupported(validated(share(addModel(4))).value(), {});
   ASSERT_TRUE(both.ok()) << both.status().toString();
-  EXPECT_EQ(both->supported, std::vector<bool>{true});
+  EXPECT_THAT(both->supported, ::testing::ElementsAre(kAddition));
   ASSERT_TRUE(both->prepared.has_value());
   const auto expected = device->prepareModel(validated(share(addModel(4))).value(), {});
   EXPECT_EQ(both->prepared->status().toString(), expected.status().toString());

@@ -58,6 +58,7 @@ void encodeQueue(MemoryEncoder& encoder, uint32_t index, const SharedMemoryPtr& 
 struct Opened {
   uint64_t burst = 0;  // its key in Side::bursts
   bool extended = false;
+  bool takesTokens = false;
   uint32_t recordings = 0;                   // the number of recordings that the driver keeps
   std::shared_ptr<ForeignFd> memoryChannel;  // invalid: the driver accepts no memories
 };
@@ -76,8 +77,8 @@ kj::Promise<Result<Opened>> takeBurst(Side& side, Response& response) {
     return Result<Opened>(opFailed("it does not watch its client's doorbell"));
   }
   const bool extended = response.getExtended();
-  Opened opened{side.nextBurst++, extended, extended ? response.getRecordings() : 0,
-                std::make_shared<ForeignFd>()};
+  Opened opened{side.nextBurst++, extended, extended && response.getTakesTokens(),
+                extended ? response.getRecordings() : 0, std::make_shared<ForeignFd>()};
   side.bursts.emplace(opened.burst, response.getBurstContext());
   if (!response.hasMemoryChannel()) return Result<Opened>(std::move(opened));
   return duplicateFd(response.getMemoryChannel()).then([opened](ForeignFd channel) {
@@ -192,6 +193,7 @@ Status RemoteRing::connect(uint64_t preparedModel, const RingClient::Channels& c
       encodeQueue(encoder, 0, channels.requests, requestCapacity, call.initRequestChannel());
       encodeQueue(encoder, 1, channels.results, resultCapacity, call.initResultChannel());
       call.setExtended(true);
+      call.setTakesCopied(true);
       KJ_IF_MAYBE (doorbell, encodeFile(client->doorbell())) {
         call.setDoorbell(kj::mv(*doorbell));
       } else {
@@ -226,6 +228,7 @@ Status RemoteRing::connect(uint64_t preparedModel, const RingClient::Channels& c
     });
   }
   extended_ = opened.extended;
+  takesTokens_ = opened.takesTokens;
   recordings_->allow(opened.recordings);
   {
     const std::lock_guard lock(link_->mutex);
@@ -265,10 +268,10 @@ bool RemoteRing::takes(const Request& request, const ExecuteOptions& options) co
   if (!options.attributes.empty()) return false;  // packets have no field for them
   const bool timed = options.deadline || options.loopTimeout;
   if (timed && version_ >= HalVersion::V1_3 && !extended_) return false;
-  // Tokens have no slot, and a ring cannot keep images mapped.
-  return std::all_of(request.pools.begin(), request.pools.end(), [](const RequestPool& pool) {
+  // A ring cannot keep images mapped.
+  return std::all_of(request.pools.begin(), request.pools.end(), [this](const RequestPool& pool) {
     const auto* memory = std::get_if<SharedMemoryPtr>(&pool);
-    return memory != nullptr && (*memory)->kind() != MemoryKind::HARDWARE_BUFFER;
+    return memory == nullptr ? takesTokens_ : (*memory)->kind() != MemoryKind::HARDWARE_BUFFER;
   });
 }
 
@@ -300,7 +303,8 @@ RemoteRing::Outcome RemoteRing::executeRecorded(uint64_t key, const Request& req
 void RemoteRing::encode(const Request& request, const ExecuteOptions& options) {
   requestSlots_.clear();
   for (const RequestPool& pool : request.pools) {
-    requestSlots_.push_back(slots_->slotOf(std::get<SharedMemoryPtr>(pool)));
+    const auto* const memory = std::get_if<SharedMemoryPtr>(&pool);
+    requestSlots_.push_back(memory == nullptr ? kNoSlot : slots_->slotOf(*memory));
   }
   encodeRequestPacket(request, requestSlots_, options, timed(), &packet_);
 }

@@ -39,7 +39,7 @@ class RemoteRing {
     ExecutionResult result;
     bool namesDriver = false;  // The status already names the driver.
   };
-  // Executes a request. Its arguments are in pools, or omitted, and its pools are shared memory.
+  // Executes a request that the ring takes. Its arguments are in pools, or omitted.
   // MISSED_DEADLINE_TRANSIENT without an answer shortly after the deadline. `what` names the call
   // in errors.
   Outcome execute(const Request& request, const ExecuteOptions& options, size_t outputs,
@@ -76,6 +76,7 @@ class RemoteRing {
   std::shared_ptr<RecordingNumbers> recordings_;
   std::shared_ptr<RingClient> client_;
   bool extended_ = false;
+  bool takesTokens_ = false;
   std::vector<int32_t> requestSlots_;
   std::vector<Datum> packet_;
 };

@@ -41,6 +41,10 @@ Status validateDeviceInfo(const DeviceInfo& info) {
     return badData("it wants {} model and {} data cache files; at most {} each are allowed",
                    info.modelCacheFiles, info.dataCacheFiles, kMaxCacheFiles);
   }
+  if (info.imports > kEveryImport || (info.imports != 0 && !info.ownMemory)) {
+    return badData("its set of imported memory is {}, expected {}", info.imports,
+                   info.ownMemory ? "at most 3" : "0 without memory of its own");
+  }
   if (info.halVersion < HalVersion::V1_2) return okStatus();
   if (info.versionString.empty()) return badData("its version string is empty");
   if (info.type < DeviceType::OTHER || info.type > DeviceType::ACCELERATOR) {

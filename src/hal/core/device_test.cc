@@ -17,7 +17,9 @@ using ::testing::HasSubstr;
 class ScriptedDevice final : public Device {
  public:
   const DeviceInfo& info() const override { return info_; }
-  Result<std::vector<bool>> getSupportedOperations(const ValidModel&) override { return supported; }
+  Result<SupportedOperations> getSupportedOperations(const ValidModel&) override {
+    return supported;
+  }
   Result<std::shared_ptr<PreparedModel>> prepareModel(const ValidModel& model,
                                                       const PrepareOptions& options) override {
     ++preparations;
@@ -25,7 +27,7 @@ class ScriptedDevice final : public Device {
     return real_.prepareModel(model, options);
   }
 
-  Result<std::vector<bool>> supported = std::vector<bool>{true};
+  Result<SupportedOperations> supported = SupportedOperations{true};
   int preparations = 0;
   PrepareOptions lastOptions;
   // Called by every preparation; it may throw.
@@ -55,7 +57,7 @@ TEST(DevicePrepareIfSupported, PreparesAModelThatIsSupported) {
 TEST(DevicePrepareIfSupported, PreparesNothingElse) {
   ScriptedDevice device;
   // The second has an answer of the wrong length, which is for the caller to judge.
-  for (const std::vector<bool>& supported : {std::vector<bool>{false}, std::vector<bool>{}}) {
+  for (const SupportedOperations& supported : {SupportedOperations{false}, SupportedOperations{}}) {
     device.supported = supported;
     const auto both = device.prepareIfSupported(validated(model()).value(), {});
     ASSERT_TRUE(both.ok()) << both.status().toString();
@@ -72,7 +74,7 @@ TEST(DevicePrepareIfSupported, TellsTheTwoErrorsApart) {
               HasSubstr("no idea"));
   EXPECT_EQ(device.preparations, 0);
 
-  device.supported = std::vector<bool>{true};
+  device.supported = SupportedOperations{true};
   auto subtraction = addModel(4);
   subtraction.main.operations[0].type = OperationType::SUB;
   const auto both = device.prepareIfSupported(

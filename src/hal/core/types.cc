@@ -81,6 +81,22 @@ Status notByDriver(std::string_view what) {
 
 }  // namespace
 
+OperationSupport OperationSupport::yes(std::chrono::duration<double, std::nano> cost) {
+  OperationSupport support(true);
+  support.cost = cost.count();
+  return support;
+}
+
+OperationSupport OperationSupport::no(std::string reason) {
+  OperationSupport support(false);
+  support.reason = std::move(reason);
+  return support;
+}
+
+bool supportsAll(const SupportedOperations& operations) {
+  return std::ranges::all_of(operations, &OperationSupport::supported);
+}
+
 pid_t Device::processId() const { return ::getpid(); }
 
 Result<SupportedPreparation> Device::prepareIfSupported(const ValidModel& model,
@@ -88,7 +104,7 @@ Result<SupportedPreparation> Device::prepareIfSupported(const ValidModel& model,
   SupportedPreparation result;
   HALYARD_ASSIGN_OR_RETURN(result.supported, getSupportedOperations(model));
   const bool isAnswerForAll = result.supported.size() == model->main.operations.size();
-  if (isAnswerForAll && std::ranges::all_of(result.supported, std::identity())) {
+  if (isAnswerForAll && supportsAll(result.supported)) {
     result.prepared = prepareModel(model, options);
   }
   return result;
@@ -99,6 +115,10 @@ Result<std::unique_ptr<Buffer>> Device::allocate(const Shape&,
                                                  std::span<const BufferRole>,
                                                  std::span<const BufferRole>) {
   return notByDriver("buffers");
+}
+
+Result<DeviceMemoryPtr> Device::allocateMemory(const MemoryOrder&) {
+  return notByDriver("memory of its own");
 }
 
 namespace {

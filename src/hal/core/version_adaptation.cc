@@ -332,19 +332,25 @@ std::optional<ModelSlice> sliceFor(const ValidModel& model, FeatureLevel have) {
   return ModelSlice{std::move(*valid), std::move(slice->operations)};
 }
 
-Result<std::vector<bool>> supportedOperations(const ValidModel& model, FeatureLevel have,
-                                              const AskSupported& ask) {
-  if (compliantWith(*model, have).ok()) return ask(model);
-  std::vector<bool> supported(model->main.operations.size(), false);
+Result<SupportedOperations> supportedOperations(const ValidModel& model, FeatureLevel have,
+                                                const AskSupported& ask) {
+  std::vector<NoncompliantOperation> newer;
+  if (compliantWith(*model, have, &newer).ok()) return ask(model);
+  SupportedOperations supported(
+      model->main.operations.size(),
+      OperationSupport::no("its driver cannot be asked about a part of this model"));
+  for (NoncompliantOperation& each : newer) supported[each.index].reason = std::move(each.reason);
   const std::optional<ModelSlice> slice = sliceFor(model, have);
   if (!slice) return supported;
-  HALYARD_ASSIGN_OR_RETURN(const std::vector<bool> answers, ask(slice->model),
+  HALYARD_ASSIGN_OR_RETURN(SupportedOperations answers, ask(slice->model),
                            "the operations that {} has", featureLevelName(have));
   if (answers.size() != slice->operations.size()) {
     return opFailed("it answers for {} operations; {} were asked about", answers.size(),
                     slice->operations.size());
   }
-  for (size_t i = 0; i < answers.size(); ++i) supported[slice->operations[i]] = answers[i];
+  for (size_t i = 0; i < answers.size(); ++i) {
+    supported[slice->operations[i]] = std::move(answers[i]);
+  }
   return supported;
 }
 

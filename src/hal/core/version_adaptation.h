@@ -13,6 +13,7 @@
 #include <string>
 #include <vector>
 
+#include "halyard/driver/device.h"
 #include "halyard/driver/hal_types.h"
 #include "halyard/driver/model.h"
 #include "halyard/driver/valid_model.h"
@@ -53,10 +54,11 @@ struct ModelSlice {
 std::optional<ModelSlice> sliceFor(const ValidModel& model, FeatureLevel have);
 
 // Asks a device of level `have` which operations it supports. It asks about the whole valid model
-// if that complies, otherwise about its slice. All other operations count as unsupported.
-using AskSupported = std::function<Result<std::vector<bool>>(const ValidModel& part)>;
-Result<std::vector<bool>> supportedOperations(const ValidModel& model, FeatureLevel have,
-                                              const AskSupported& ask);
+// if that complies, otherwise about its slice. All other operations count as unsupported, with the
+// reason of compliantWith if they have one.
+using AskSupported = std::function<Result<SupportedOperations>(const ValidModel& part)>;
+Result<SupportedOperations> supportedOperations(const ValidModel& model, FeatureLevel have,
+                                                const AskSupported& ask);
 
 // Returns whether the groups of figures of HAL 1.0 and 1.1 can represent the capabilities. Other
 // capabilities are still converted, from TENSOR_FLOAT32 and TENSOR_QUANT8_ASYMM.

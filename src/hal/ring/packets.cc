@@ -202,8 +202,12 @@ void encodeRequestPacket(const Request& request, std::span<const int32_t> slots,
   encodeArguments(request.inputs, RequestTag::INPUT_OPERAND, RequestTag::INPUT_DIMENSION, packet);
   encodeArguments(request.outputs, RequestTag::OUTPUT_OPERAND, RequestTag::OUTPUT_DIMENSION,
                   packet);
-  for (const int32_t slot : slots) {
-    packet->push_back(requestDatum(RequestTag::POOL, static_cast<uint32_t>(slot)));
+  for (size_t i = 0; i < slots.size(); ++i) {
+    const auto* const token =
+        i < request.pools.size() ? std::get_if<uint32_t>(&request.pools[i]) : nullptr;
+    packet->push_back(token != nullptr
+                          ? requestDatum(RequestTag::TOKEN, *token)
+                          : requestDatum(RequestTag::POOL, static_cast<uint32_t>(slots[i])));
   }
   packet->push_back(requestDatum(RequestTag::MEASURE_TIMING, options.measureTiming ? 1 : 0));
   if (extended) appendTimes(options, packet);
@@ -235,8 +239,14 @@ Result<RequestPacket> decodeRequestPacket(std::span<const Datum> packet) {
     return opFailed("{} pools are announced, and {} datums are left", words[4], cursor.left());
   }
   for (uint32_t i = 0; i < words[4]; ++i) {
+    if (const Datum* const token = cursor.takeIf(RequestTag::TOKEN)) {
+      decoded.request.pools.emplace_back(token->words[kRequestPayload]);
+      decoded.slots.push_back(kNoSlot);
+      continue;
+    }
     const Datum* const pool = cursor.takeIf(RequestTag::POOL);
     if (pool == nullptr) return cursor.unexpected("a pool");
+    decoded.request.pools.emplace_back(SharedMemoryPtr());
     decoded.slots.push_back(static_cast<int32_t>(pool->words[kRequestPayload]));
   }
   const Datum* const measure = cursor.takeIf(RequestTag::MEASURE_TIMING);
@@ -286,14 +296,14 @@ Result<RunPacket> decodeRunPacket(std::span<const Datum> packet) {
 }
 
 size_t resultDatums(const ExecutionResult& result, bool extended) {
-  size_t count = 2;
+  size_t count = result.copiedBytes == 0 ? 2 : 3;
   for (const OutputShape& shape : result.outputShapes) count += 1 + shape.dimensions.size();
   if (extended && !result.status.ok()) count += kMaxTextBytes / kTextBytes;
   return count;
 }
 
 void encodeResultPacket(const ExecutionResult& result, HalVersion version, bool extended,
-                        size_t space, std::vector<Datum>* packet) {
+                        bool withCopied, size_t space, std::vector<Datum>* packet) {
   packet->clear();
   packet->push_back(datumOf(ResultTag::PACKET_INFORMATION));
   for (const OutputShape& shape : result.outputShapes) {
@@ -306,6 +316,9 @@ void encodeResultPacket(const ExecutionResult& result, HalVersion version, bool 
     }
   }
   packet->push_back(timingDatum(result.timing));
+  if (withCopied && result.copiedBytes != 0 && packet->size() < space) {
+    setLong(packet->emplace_back(datumOf(ResultTag::COPIED)), kResultPayload, result.copiedBytes);
+  }
   const Status* status = &result.status;
   Status tooLarge;
   uint32_t operands = static_cast<uint32_t>(result.outputShapes.size());
@@ -335,6 +348,7 @@ Status decodeResultPacket(std::span<const Datum> packet, size_t outputs, Executi
   HALYARD_RETURN_IF_ERROR(takeOutputShapes(cursor, words[kResultPayload + 2], result));
   const Datum* const timing = cursor.takeIf(ResultTag::TIMING);
   if (timing == nullptr) return cursor.unexpected("the timing");
+  const Datum* const copied = cursor.takeIf(ResultTag::COPIED);
   std::string text;
   while (const Datum* const datum = cursor.takeIf(ResultTag::TEXT)) {
     if (text.size() < kMaxTextBytes) {
@@ -357,6 +371,7 @@ Status decodeResultPacket(std::span<const Datum> packet, size_t outputs, Executi
   if (result->status.ok()) {
     result->timing = {durationOfWire(longAt(*timing, kResultPayload)),
                       durationOfWire(longAt(*timing, kResultPayload + 2))};
+    result->copiedBytes = copied == nullptr ? 0 : longAt(*copied, kResultPayload);
   }
   return okStatus();
 }

@@ -26,6 +26,7 @@ enum class RequestTag : uint8_t {
   LOOP_TIMEOUT = 8,
   RECORD = 9,
   RUN = 10,
+  TOKEN = 11,
 };
 // The tags of datums in the result channel.
 enum class ResultTag : uint8_t {
@@ -34,6 +35,7 @@ enum class ResultTag : uint8_t {
   DIMENSION = 2,
   TIMING = 3,
   TEXT = 4,
+  COPIED = 5,
 };
 
 // No slot has this number.
@@ -42,11 +44,11 @@ inline constexpr int32_t kNoSlot = INT32_MAX;
 // The maximum number of recordings of a ring. Their numbers are less than this.
 inline constexpr uint32_t kMaxRecordings = 16;
 
-// A decoded request. Its arguments have Kind::POOL or NO_VALUE, and its pools are slots. Only the
-// form of the packet is checked.
+// A decoded request. Its arguments have Kind::POOL or NO_VALUE. Only the form of the packet is
+// checked.
 struct RequestPacket {
-  Request request;
-  std::vector<int32_t> slots;
+  Request request;             // its pools are tokens, or null memory in place of a slot
+  std::vector<int32_t> slots;  // one for each pool; kNoSlot for a token
   ExecuteOptions options;
   std::optional<uint32_t> recording;  // the number of the recording to make
 };
@@ -57,9 +59,8 @@ struct RunPacket {
   ExecuteOptions options;
 };
 
-// Replaces `packet`. `slots`: the slots of the request's pools. The function does not use the pools
-// themselves. Arguments are in pools, or omitted. With `extended`, the packet contains the deadline
-// and the loop timeout.
+// Replaces `packet`. `slots`: the slots of the request's pools that are no tokens. Arguments are in
+// pools, or omitted. With `extended`, the packet contains the deadline and the loop timeout.
 void encodeRequestPacket(const Request& request, std::span<const int32_t> slots,
                          const ExecuteOptions& options, bool extended, std::vector<Datum>* packet);
 // Adds a datum that asks the driver to keep the request under a number.
@@ -79,9 +80,10 @@ Result<RunPacket> decodeRunPacket(std::span<const Datum> packet);
 // The maximum number of datums of a result.
 size_t resultDatums(const ExecutionResult& result, bool extended);
 // Replaces `packet`. A result of more than `space` datums becomes an OP_FAILED result without
-// shapes. With `extended`, the packet contains as much of the status's text as fits.
+// shapes. With `extended`, the packet contains as much of the status's text as fits. With
+// `withCopied`, it contains the number of copied bytes, if that is not 0.
 void encodeResultPacket(const ExecutionResult& result, HalVersion version, bool extended,
-                        size_t space, std::vector<Datum>* packet);
+                        bool withCopied, size_t space, std::vector<Datum>* packet);
 // OK for a well-formed packet; result->status is then the status of the execution. `outputs`: the
 // number of the model's outputs. OP_FAILED otherwise.
 Status decodeResultPacket(std::span<const Datum> packet, size_t outputs, ExecutionResult* result);

@@ -301,6 +301,13 @@ Result<std::vector<ServedRing::SlotPtr>> ServedRing::memoriesOf(const RequestPac
   memories.reserve(packet.slots.size());
   const std::lock_guard lock(mutex_);
   for (size_t i = 0; i < packet.slots.size(); ++i) {
+    if (std::holds_alternative<uint32_t>(packet.request.pools[i])) {
+      if (parts_.version < HalVersion::V1_3) {
+        return badData("memory pool {} is a buffer, which needs HAL 1.3", i);
+      }
+      memories.emplace_back();
+      continue;
+    }
     const auto known = slots_.find(packet.slots[i]);
     if (known == slots_.end()) {
       return badData("memory pool {}: there is nothing in slot {}", i, packet.slots[i]);
@@ -320,9 +327,11 @@ Result<std::vector<ServedRing::SlotPtr>> ServedRing::memoriesOf(const RequestPac
 
 Result<ImportedRequest> ServedRing::import(RequestPacket& packet,
                                            const std::vector<SlotPtr>& memories) const {
-  std::vector<ReceivedPool> pools;
+  std::vector<std::optional<ReceivedPool>> pools;
   pools.reserve(memories.size());
-  for (const SlotPtr& memory : memories) pools.push_back(memory->pool);
+  for (const SlotPtr& memory : memories) {
+    pools.push_back(memory == nullptr ? std::nullopt : std::optional(memory->pool));
+  }
   Quota::Charge memory;  // grows with the copies
   if (parts_.quota != nullptr) {
     auto charge = parts_.quota->charge(Quota::Resource::MEMORY, 0);
@@ -381,7 +390,7 @@ ExecutionResult ServedRing::compute(Recording& recording, const ExecuteOptions& 
 void ServedRing::answer(const ExecutionResult& result) {
   const std::optional<uint32_t> space = writer_.space(resultDatums(result, parts_.extended));
   if (!space) return close();
-  encodeResultPacket(result, parts_.version, parts_.extended, *space, &reply_);
+  encodeResultPacket(result, parts_.version, parts_.extended, parts_.takesCopied, *space, &reply_);
   if (reply_.size() > *space) return;  // the client does not read its answers
   writer_.noteCore(currentCore());
   writer_.write(reply_);

@@ -47,6 +47,7 @@ class ServedRing final : public FairExecutor::Source {
     std::shared_ptr<ForeignAccount> closing = nullptr;  // see OfferedMemories::create
     // Shared by the threads that poll for packets.
     std::shared_ptr<SpinGate> spinGate = std::make_shared<SpinGate>();
+    bool takesCopied = false;  // the client knows ResultTag::COPIED
   };
   static Result<std::shared_ptr<ServedRing>> create(Parts parts);
 
@@ -104,7 +105,7 @@ class ServedRing final : public FairExecutor::Source {
   using SlotPtr = std::shared_ptr<const Slot>;
   // A recorded request with its execution.
   struct Recording {
-    std::vector<SlotPtr> memories;
+    std::vector<SlotPtr> memories;  // null for a token
     ImportedRequest request;
     std::unique_ptr<ReusableExecution> execution = nullptr;  // of `request`
   };
@@ -114,8 +115,8 @@ class ServedRing final : public FairExecutor::Source {
   ExecutionResult runRecording(std::span<const Datum> packet);
   // Computes the recording with the current data of its memory.
   ExecutionResult compute(Recording& recording, const ExecuteOptions& options);
-  // The memories of the packet. If the packet makes a recording, the recording ends when the client
-  // frees one of these slots.
+  // The memories of the packet; null for a token. If the packet makes a recording, the recording
+  // ends when the client frees one of these slots.
   Result<std::vector<SlotPtr>> memoriesOf(const RequestPacket& packet);
   Result<ImportedRequest> import(RequestPacket& packet, const std::vector<SlotPtr>& memories) const;
   void dropStale();

@@ -141,6 +141,7 @@ struct BurstOrder {
   QueueShape requests;
   QueueShape results;
   bool extended = false;
+  bool takesCopied = false;
   bool hasDoorbell = false;
 };
 
@@ -165,7 +166,7 @@ Result<OpenedRing> openRing(std::vector<PoolDescription>& memories, ForeignFd re
           {std::move(requests), std::move(results), target.model, target.preparedModel,
            target.version, order.extended, std::move(fetch), std::move(doorbell.fd),
            target.client->session->quota().shared_from_this(), target.client->closing,
-           target.client->core.services->spinGate(target.priority)}));
+           target.client->core.services->spinGate(target.priority), order.takesCopied}));
   return OpenedRing{std::move(ring), std::move(doorbell.given)};
 }
 
@@ -206,6 +207,7 @@ Status finish(ConfigureBurstContext context, const BurstTarget& target, OpenedRi
   if (channel.valid()) results.setMemoryChannel(kj::heap<GivenAway>(std::move(channel)));
   results.setExtended(extended);
   if (extended) results.setRecordings(kMaxRecordings);
+  results.setTakesTokens(extended && target.version >= HalVersion::V1_3);
   return okStatus();
 }
 
@@ -225,7 +227,7 @@ kj::Promise<void> configureBurst(ConfigureBurstContext context, BurstTarget targ
                              "the client has {} bursts; it may not have more", kMaxBursts));
   }
   const BurstOrder order{shapeOf(params.getRequestChannel()), shapeOf(params.getResultChannel()),
-                         params.getExtended(), params.hasDoorbell()};
+                         params.getExtended(), params.getTakesCopied(), params.hasDoorbell()};
   wire::v1_2::IBurstCallback::Client callback = params.getCallback();
   const auto place = std::make_shared<BurstContextServer*>(nullptr);
   ServerCore& core = target.client->core;

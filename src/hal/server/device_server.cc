@@ -21,9 +21,7 @@ using PreparedClient = wire::v1_3::IPreparedModel::Client;
 // A model, and whether the device supports each of its operations.
 struct ExaminedModel {
   ValidModel model;
-  std::vector<bool> supported;
-
-  bool isSupported() const { return std::ranges::all_of(supported, std::identity()); }
+  SupportedOperations supported;
 };
 
 // Calls the notify method of the version.
@@ -158,6 +156,8 @@ class DeviceServer final : public wire::v1_3::IDevice::Server {
     requireVersion(HalVersion::V1_3);
     setStatus(context.getResults(), okStatus(), HalVersion::V1_3);
     context.getResults().setLevel(static_cast<uint32_t>(info_.featureLevel));
+    context.getResults().setOwnMemory(info_.ownMemory);
+    context.getResults().setImports(info_.imports);
     return kj::READY_NOW;
   }
 
@@ -195,9 +195,20 @@ class DeviceServer final : public wire::v1_3::IDevice::Server {
   }
 
   template <typename Context>
-  static void setSupported(Context context, const std::vector<bool>& supported) {
-    auto list = context.getResults().initSupported(static_cast<unsigned>(supported.size()));
-    for (unsigned i = 0; i < list.size(); ++i) list.set(i, supported[i]);
+  static void setSupported(Context context, const SupportedOperations& supported) {
+    auto results = context.getResults();
+    const auto count = static_cast<unsigned>(supported.size());
+    auto list = results.initSupported(count);
+    for (unsigned i = 0; i < count; ++i) list.set(i, supported[i].supported);
+    const auto hasDetails = [](const OperationSupport& each) {
+      return each.cost || !each.reason.empty();
+    };
+    if (std::ranges::none_of(supported, hasDetails)) return;
+    auto details = results.initDetails(count);
+    for (unsigned i = 0; i < count; ++i) {
+      if (!supported[i].reason.empty()) details[i].setReason(supported[i].reason);
+      details[i].setCost(supported[i].cost.value_or(0));
+    }
   }
 
   using Files = Result<std::shared_ptr<const CacheFiles>>;
@@ -325,7 +336,7 @@ class DeviceServer final : public wire::v1_3::IDevice::Server {
           setStatus(context.getResults(), examined.status(), HalVersion::V1_3);
           if (!examined.ok()) return;
           setSupported(context, examined->supported);
-          if (!examined->isSupported()) return;
+          if (!supportsAll(examined->supported)) return;
           // The client has the answer even if the driver dies during the preparation.
           core_.detach(kj::evalLast([this, self = thisCap(), model = std::move(examined->model),
                                      options = std::move(options), callback]() mutable {
@@ -337,7 +348,7 @@ class DeviceServer final : public wire::v1_3::IDevice::Server {
   template <typename Context>
   kj::Promise<void> supportedOperations(Context context, HalVersion version) {
     requireVersion(version);
-    using Supported = std::vector<bool>;
+    using Supported = SupportedOperations;
     return withModel<Supported>(context, version,
                                 [device = client_->session](ValidModel model) -> Result<Supported> {
                                   return device->getSupportedOperations(model);

@@ -19,6 +19,7 @@ void setResult(Results&& results, const ExecutionResult& result, HalVersion vers
   encodeOutputShapes(result.outputShapes,
                      results.initOutputShapes(static_cast<unsigned>(result.outputShapes.size())));
   encodeTiming(result.timing, results.initTiming());
+  results.setCopiedBytes(result.copiedBytes);
 }
 
 void notify(ServerCore& core, wire::v1_0::IExecutionCallback::Client callback,

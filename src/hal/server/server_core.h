@@ -69,7 +69,7 @@ class ServerCore final : public kj::TaskSet::ErrorHandler {
     // The ticket reports the end of the work, even if the executor drops it.
     Awaited finished = await(client);
     auto job = [slot, ticket = std::move(finished.ticket), work = std::move(work)]() mutable {
-      slot->emplace(guarded<T>(work));
+      slot->emplace(guarded(work));
       work = nullptr;  // released before the answer, so that the client's memory is free
     };
     FairExecutor::Expiry expiry;
@@ -134,15 +134,6 @@ class ServerCore final : public kj::TaskSet::ErrorHandler {
                       "the deadline has passed while the call waited for its turn");
   }
 
-  // Turns an exception of the driver into a status, so that it does not end the process.
-  template <typename T>
-  static Result<T> guarded(const std::function<Result<T>()>& work) {
-    try {
-      return work();
-    } catch (...) {
-      return statusOfException();
-    }
-  }
   struct Job {
     const ServedClient* client;
     kj::Own<kj::PromiseFulfiller<void>> finished;

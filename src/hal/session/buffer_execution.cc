@@ -136,8 +136,8 @@ Status BufferExecution::reserveOutputs() {
     uint64_t length = kFirstTry;
     if (known) {
       length = *known;
-    } else if (output.state->memory != nullptr) {
-      length = output.state->memory->size();
+    } else if (output.state->memory.capacity() != 0) {
+      length = output.state->memory.capacity();
     }
     HALYARD_RETURN_IF_ERROR(buffers_.reserve(*output.state, length), "request output {}",
                             output.index);
@@ -163,22 +163,22 @@ Request BufferExecution::substitute(const Request& request) const {
     }
     argument.location.poolIndex = place;
   };
-  const auto keepMemory = [&](RequestArgument& argument, const SharedMemoryPtr& memory,
-                              uint32_t length) {
-    const auto it = std::ranges::find(own.pools, RequestPool(memory));
+  const auto keepMemory = [&](RequestArgument& argument, const RequestPool& pool, uint32_t length) {
+    const auto it = std::ranges::find(own.pools, pool);
     argument.location = {static_cast<uint32_t>(it - own.pools.begin()), 0, length};
-    if (it == own.pools.end()) own.pools.emplace_back(memory);
+    if (it == own.pools.end()) own.pools.push_back(pool);
   };
   for (RequestArgument& argument : own.inputs) keepPool(argument);
   for (RequestArgument& argument : own.outputs) keepPool(argument);
   for (const Input& input : inputs_) {
     RequestArgument& argument = own.inputs[input.index];
     const OperandType type = input.state->spec.type;
-    keepMemory(argument, input.state->memory, knownByteSize(type, input.dimensions).value_or(0));
+    keepMemory(argument, input.state->memory.pool(),
+               knownByteSize(type, input.dimensions).value_or(0));
     argument.dimensions = input.dimensions;
   }
   for (const Output& output : outputs_) {
-    keepMemory(own.outputs[output.index], output.state->memory, output.length);
+    keepMemory(own.outputs[output.index], output.state->memory.pool(), output.length);
   }
   return own;
 }

@@ -35,6 +35,7 @@ class SpecBuilder {
     if (!spec_.uses.insert({prepared->id(), isInput, role.ioIndex}).second) {
       return badData("prepared model {}, index {}, is named twice", role.modelIndex, role.ioIndex);
     }
+    spec_.driverRoles.push_back({prepared->ofDriver(), isInput, role.ioIndex});
     return merge(main.operands[list[role.ioIndex]]);
   }
 
@@ -78,6 +79,16 @@ class SpecBuilder {
 };
 
 }  // namespace
+
+MemoryOrder BufferSpec::order(size_t bytes) const {
+  MemoryOrder order{bytes, type, dimensions, {}};
+  for (const DriverRole& role : driverRoles) {
+    std::shared_ptr<PreparedModel> preparedModel = role.preparedModel.lock();
+    if (preparedModel == nullptr) continue;
+    order.roles.push_back({std::move(preparedModel), role.isInput, role.index});
+  }
+  return order;
+}
 
 Result<BufferSpec> makeBufferSpec(const SessionState& session, const Shape& dimensions,
                                   std::span<const std::shared_ptr<PreparedModel>> preparedModels,

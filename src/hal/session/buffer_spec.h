@@ -7,6 +7,7 @@
 #include <memory>
 #include <set>
 #include <span>
+#include <vector>
 
 #include "halyard/driver/device.h"
 #include "model/shape_agreement.h"
@@ -24,16 +25,26 @@ struct BufferUse {
   auto operator<=>(const BufferUse&) const = default;  // NOLINT(modernize-use-nullptr)
 };
 
+// The same for the driver.
+struct DriverRole {
+  std::weak_ptr<PreparedModel> preparedModel;  // the driver's object; it may end before the buffer
+  bool isInput = false;
+  uint32_t index = 0;
+};
+
 struct BufferSpec {
   OperandType type = OperandType::TENSOR_FLOAT32;
   // The combined dimensions of the request and all roles. A dimension that they leave open is
   // unknown.
   Shape dimensions;
   std::set<BufferUse> uses;
+  std::vector<DriverRole> driverRoles;
 
   bool isScalar() const { return isScalarType(type); }
   // True when the buffer always has the same size.
   bool isFixed() const { return isScalar() || knownElementCount(dimensions).has_value(); }
+  // The order for the driver.
+  MemoryOrder order(size_t bytes) const;
 };
 
 // Makes the checks of IDevice::allocate. BAD_DATA for errors of the caller. OP_FAILED for types of

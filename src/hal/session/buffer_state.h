@@ -1,9 +1,10 @@
 // The state of one buffer, for the files that implement Buffers.
-// Thread safety: guarded by the mutex of its Buffers. The exceptions are `memory` and `share`,
-// which belong to the writer that has claimed the buffer.
+// Thread safety: guarded by the mutex of its Buffers. The exception is `memory`, which belongs to
+// the writer that has claimed the buffer.
 // Ownership: shared by its Buffers and by its executions.
 #pragma once
 
+#include "hal/session/buffer_memory.h"
 #include "hal/session/buffers.h"
 
 namespace halyard::hal {
@@ -21,8 +22,7 @@ struct Buffers::State {
   bool initialised = false;
   unsigned readers = 0;
   bool writing = false;
-  SharedMemoryPtr memory;  // null until a size is known
-  MemoryAccount::Share share;
+  BufferMemory memory;  // none until a size is known
   Quota::Charge counted;
 };
 

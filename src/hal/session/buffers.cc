@@ -39,8 +39,7 @@ class Buffers::Handle final : public Buffer {
     HALYARD_ASSIGN_OR_RETURN(const uint32_t size, beginReading(*destination));
     const Status copied = [&]() -> Status {
       HALYARD_ASSIGN_OR_RETURN(const ReceivedPool to, openForCopy(destination, true));
-      HALYARD_ASSIGN_OR_RETURN(const Mapping* const from, state_->memory->mapped());
-      return to.write(0, {from->data(), size});
+      return state_->memory.read(to, size, state_->current);
     }();
     const std::lock_guard lock(buffers_->mutex_);
     --state_->readers;
@@ -56,7 +55,7 @@ class Buffers::Handle final : public Buffer {
       if (!state_->writing) state_->initialised = false;
       return status;
     }
-    status = fill(source);
+    status = fill(source, *shape);
     buffers_->endWriting(*state_, status.ok() ? std::optional<Shape>(*shape) : std::nullopt);
     return status.withCode(ResultCode::OP_FAILED);
   }
@@ -99,11 +98,10 @@ class Buffers::Handle final : public Buffer {
     return std::move(*combined);
   }
 
-  Status fill(const SharedMemoryPtr& source) {
+  Status fill(const SharedMemoryPtr& source, const Shape& dimensions) {
     HALYARD_ASSIGN_OR_RETURN(const ReceivedPool from, openForCopy(source, false), "source");
     HALYARD_RETURN_IF_ERROR(buffers_->reserve(*state_, source->size()));
-    HALYARD_ASSIGN_OR_RETURN(const Mapping* const to, state_->memory->mapped());
-    HALYARD_RETURN_IF_ERROR(from.read(0, {to->data(), source->size()}), "source");
+    HALYARD_RETURN_IF_ERROR(state_->memory.write(from, source->size(), dimensions), "source");
     return okStatus();
   }
 
@@ -111,8 +109,9 @@ class Buffers::Handle final : public Buffer {
   const StatePtr state_;
 };
 
-Buffers::Buffers(std::shared_ptr<TokenPool> tokens, std::shared_ptr<MemoryAccount> account)
-    : tokens_(std::move(tokens)), account_(std::move(account)) {}
+Buffers::Buffers(std::shared_ptr<TokenPool> tokens, std::shared_ptr<MemoryAccount> account,
+                 std::shared_ptr<Device> device)
+    : tokens_(std::move(tokens)), account_(std::move(account)), device_(std::move(device)) {}
 
 Result<std::unique_ptr<Buffer>> Buffers::allocate(BufferSpec spec) {
   HALYARD_ASSIGN_OR_RETURN(Quota::Charge counted, account_->countBuffer());
@@ -140,21 +139,18 @@ Buffers::StatePtr Buffers::find(uint32_t token) const {
 }
 
 Status Buffers::reserve(State& state, uint64_t size) const {
-  if (state.memory != nullptr && state.memory->size() >= size) return okStatus();
+  if (size != 0 && state.memory.capacity() >= size) return okStatus();
   if (size == 0 || size > std::numeric_limits<uint32_t>::max()) {
     return opFailed("a buffer of {} bytes", size);
   }
   // Frees the old memory first, so that old and new memory do not count at the same time.
-  state.memory = nullptr;
-  state.share = {};
+  state.memory = {};
   auto share = account_->take(size);
   if (!share.ok()) {
     return internal::annotated(share.takeStatus().withCode(ResultCode::OP_FAILED), "buffer memory");
   }
-  auto memory = SharedMemory::create(size, "halyard buffer");
-  if (!memory.ok()) return memory.takeStatus().withCode(ResultCode::OP_FAILED);
-  state.share = std::move(*share);
-  state.memory = std::move(*memory);
+  HALYARD_ASSIGN_OR_RETURN(
+      state.memory, BufferMemory::make(device_.get(), state.spec.order(size), std::move(*share)));
   return okStatus();
 }
 

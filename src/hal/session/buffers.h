@@ -1,5 +1,6 @@
-// Buffers: the buffers of one ClientSession (IBuffer), in memory that the session makes. The driver
-// sees only shared memory in place of their tokens.
+// Buffers: the buffers of one ClientSession (IBuffer). The driver may make their memory
+// (Device::allocateMemory); otherwise it is shared memory of the session. In requests, the driver
+// sees this memory in place of the tokens.
 // Thread safety: all methods may be called from any thread.
 // Ownership: shared by the state of the session and by the buffers of the client. A buffer in use
 // stays until its execution ends, even if the client frees it. Buffers and prepared models may be
@@ -36,9 +37,11 @@ class Buffers : public std::enable_shared_from_this<Buffers> {
   static constexpr size_t kMaxBuffers = 1024;
   static constexpr uint64_t kMaxBytes = uint64_t{8} << 30;
 
+  // `device`: is asked for memory; null: all memory is shared memory.
   explicit Buffers(
       std::shared_ptr<TokenPool> tokens,
-      std::shared_ptr<MemoryAccount> account = std::make_shared<MemoryAccount>(kMaxBytes));
+      std::shared_ptr<MemoryAccount> account = std::make_shared<MemoryAccount>(kMaxBytes),
+      std::shared_ptr<Device> device = nullptr);
 
   // OP_FAILED when there is no memory or the client has too many buffers. Other errors: those of
   // Quota::charge.
@@ -74,6 +77,7 @@ class Buffers : public std::enable_shared_from_this<Buffers> {
 
   const std::shared_ptr<TokenPool> tokens_;
   const std::shared_ptr<MemoryAccount> account_;
+  const std::shared_ptr<Device> device_;
   mutable std::mutex mutex_;  // for states_ and the members of the states
   std::map<uint32_t, StatePtr> states_;
 };

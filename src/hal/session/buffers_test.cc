@@ -41,8 +41,8 @@ class ScriptedDevice final : public Device {
     info_.capabilities = Capabilities::uniform({1, 1});
   }
   const DeviceInfo& info() const override { return info_; }
-  Result<std::vector<bool>> getSupportedOperations(const ValidModel&) override {
-    return std::vector<bool>{true};
+  Result<SupportedOperations> getSupportedOperations(const ValidModel&) override {
+    return SupportedOperations{true};
   }
   Result<std::shared_ptr<PreparedModel>> prepareModel(const ValidModel&,
                                                       const PrepareOptions&) override {

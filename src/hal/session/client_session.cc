@@ -1,9 +1,8 @@
 #include "hal/session/client_session.h"
 
-#include <functional>
-
 #include "base/log.h"
 #include "hal/core/driver_exception.h"
+#include "hal/core/operation_support.h"
 #include "hal/session/cache_files.h"
 #include "hal/session/model_interface.h"
 #include "hal/session/session_prepared_model.h"
@@ -25,16 +24,6 @@ Status checkDeadline(const PrepareOptions& options) {
   if (!options.deadline || Clock::now() < *options.deadline) return okStatus();
   return makeStatus(ResultCode::MISSED_DEADLINE_PERSISTENT,
                     "the deadline has passed before the model was prepared");
-}
-
-// An exception of the driver ends only its call.
-template <typename T>
-Result<T> guarded(const std::function<Result<T>()>& call) {
-  try {
-    return call();
-  } catch (...) {
-    return statusOfException();
-  }
 }
 
 // The options for the driver, without unusable cache files.
@@ -97,16 +86,18 @@ Status ClientSession::checkLevel(const ValidModel& model) const {
   return isOfRuntime_ ? okStatus() : checkForLevel(model, offeredLevel(info()));
 }
 
-Result<std::vector<bool>> ClientSession::getSupportedOperations(const ValidModel& model) {
+Result<SupportedOperations> ClientSession::getSupportedOperations(const ValidModel& model) {
   HALYARD_RETURN_IF_ERROR(checkLevel(model));
   const trace::RecorderUse use(state_->trace.get());
   const trace::Scope mark(trace::Layer::DRIVER, trace::Phase::COMPILATION,
                           "getSupportedOperations");
-  Result<std::vector<bool>> supported = state_->device->getSupportedOperations(model);
-  if (supported.ok() && supported->size() != model->main.operations.size()) {
+  HALYARD_ASSIGN_OR_RETURN(SupportedOperations supported,
+                           state_->device->getSupportedOperations(model));
+  if (supported.size() != model->main.operations.size()) {
     return opFailed("the driver says of {} operations whether it supports them, the model has {}",
-                    supported->size(), model->main.operations.size());
+                    supported.size(), model->main.operations.size());
   }
+  normalise(supported);
   return supported;
 }
 
@@ -123,7 +114,7 @@ Result<std::shared_ptr<PreparedModel>> ClientSession::prepareModel(const ValidMo
       options.priority, state_->lane, options.deadline, state_->cancel.get_token(), [&] {
         const trace::RecorderUse use(state_->trace.get());
         const trace::Scope mark(trace::Layer::DRIVER, trace::Phase::COMPILATION, "prepareModel");
-        prepared = guarded<Prepared>(
+        prepared = guarded(
             [&] { return state_->device->prepareModel(model, withUsableCache(info(), options)); });
       }));
   // By the rules of the HAL, a pool that cannot be mapped is an error of the caller.
@@ -153,8 +144,7 @@ Result<CachedModel> ClientSession::prepareModelFromCache(const std::optional<Val
         const trace::RecorderUse use(state_->trace.get());
         const trace::Scope mark(trace::Layer::DRIVER, trace::Phase::COMPILATION,
                                 "prepareModelFromCache");
-        cached = guarded<CachedModel>(
-            [&] { return state_->device->prepareModelFromCache(model, options); });
+        cached = guarded([&] { return state_->device->prepareModelFromCache(model, options); });
       }));
   if (!cached.ok()) return cached;
   HALYARD_RETURN_IF_ERROR(checkCached(*cached, model ? model->share().get() : nullptr));

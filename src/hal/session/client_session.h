@@ -43,7 +43,7 @@ class ClientSession final : public Device {
   DeviceStatus status() override;
   // BAD_DATA if the model needs a newer level than that of the device. This also applies to the
   // models of the other methods.
-  Result<std::vector<bool>> getSupportedOperations(const ValidModel& model) override;
+  Result<SupportedOperations> getSupportedOperations(const ValidModel& model) override;
   // Unusable cache files do not fail the preparation. The driver then gets no files.
   Result<std::shared_ptr<PreparedModel>> prepareModel(const ValidModel& model,
                                                       const PrepareOptions& options) override;

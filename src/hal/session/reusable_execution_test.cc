@@ -36,8 +36,8 @@ class ScriptedModel final : public PreparedModel {
 class ScriptedDevice final : public Device {
  public:
   const DeviceInfo& info() const override { return info_; }
-  Result<std::vector<bool>> getSupportedOperations(const ValidModel& model) override {
-    return std::vector<bool>(model->main.operations.size(), true);
+  Result<SupportedOperations> getSupportedOperations(const ValidModel& model) override {
+    return SupportedOperations(model->main.operations.size(), true);
   }
   Result<std::shared_ptr<PreparedModel>> prepareModel(const ValidModel&,
                                                       const PrepareOptions&) override {

@@ -18,17 +18,6 @@ ExecutionResult failed(Status status) {
   return result;
 }
 
-// An exception of the driver ends only its call.
-template <typename Call>
-Status guarded(Call call) {
-  try {
-    call();
-    return okStatus();
-  } catch (...) {
-    return statusOfException();
-  }
-}
-
 // Offset 0 with length 0 means a whole pool. Returns the request with real lengths, if it has such
 // an argument.
 std::optional<Request> bindWholePools(const Request& request) {
@@ -94,11 +83,10 @@ class SessionPreparedModel::Reusable final : public ReusableExecution {
   Reusable(SessionPreparedModel& preparedModel, const Request& request)
       : preparedModel_(preparedModel), request_(request), bound_(bindWholePools(request)) {}
   Status create() {
-    Result<std::unique_ptr<ReusableExecution>> created = opFailed("not created");
-    HALYARD_RETURN_IF_ERROR(guarded([&] {
-      created = preparedModel_.driver_->createReusableExecution(bound_ ? *bound_ : request_);
-    }));
-    HALYARD_ASSIGN_OR_RETURN(driver_, std::move(created));
+    HALYARD_ASSIGN_OR_RETURN(
+        driver_, guarded([&] {
+          return preparedModel_.driver_->createReusableExecution(bound_ ? *bound_ : request_);
+        }));
     return driver_ != nullptr ? okStatus() : opFailed("the driver created no execution");
   }
   ExecutionResult compute(const ExecuteOptions& options) override {
@@ -115,14 +103,58 @@ class SessionPreparedModel::Reusable final : public ReusableExecution {
   std::unique_ptr<ReusableExecution> driver_;
 };
 
+// A request whose buffers change their memory or dimensions more often than this is not recorded.
+constexpr unsigned kMostChanges = 8;
+
+// For a request with buffers. The driver records it with the memory of the buffers in place of the
+// tokens. A change of that memory or of the dimensions makes it record again.
+class SessionPreparedModel::ReusableWithBuffers final : public ReusableExecution {
+ public:
+  ReusableWithBuffers(SessionPreparedModel& preparedModel, const Request& request)
+      : preparedModel_(preparedModel), request_(request) {}
+  ExecutionResult compute(const ExecuteOptions& options) override {
+    const SessionPreparedModel& model = preparedModel_;
+    ExecutionResult result = model.session_->buffers->execute(
+        model.id_, request_, [&](const Request& own) { return computeOnDriver(own, options); });
+    normalise(result, options.measureTiming);
+    return result;
+  }
+
+ private:
+  ExecutionResult computeOnDriver(const Request& own, const ExecuteOptions& options) {
+    if (changes_ > kMostChanges) return preparedModel_.executeOnDriver(own, options);
+    if (driver_ == nullptr || own != recorded_) {
+      ++changes_;
+      driver_ = nullptr;  // it refers to the old request
+      recorded_ = own;
+      driver_ = std::make_unique<Reusable>(preparedModel_, recorded_);
+      Status created = driver_->create();
+      if (!created.ok()) {
+        driver_ = nullptr;
+        return failed(std::move(created));
+      }
+    }
+    return driver_->compute(options);
+  }
+
+  SessionPreparedModel& preparedModel_;
+  const Request& request_;
+  unsigned changes_ = 0;
+  Request recorded_;
+  std::unique_ptr<Reusable> driver_;  // refers to recorded_
+};
+
 Result<std::unique_ptr<ReusableExecution>> SessionPreparedModel::createReusableExecution(
     const Request& request) {
   const bool hasTokens = std::ranges::any_of(request.pools, [](const RequestPool& pool) {
     return std::holds_alternative<uint32_t>(pool);
   });
-  if (hasTokens) return PreparedModel::createReusableExecution(request);
   const bool mayBeUnspecified = session_->device->info().halVersion >= HalVersion::V1_2;
   HALYARD_RETURN_IF_ERROR(validateRequest(*model_, request, mayBeUnspecified));
+  if (hasTokens) {
+    return std::unique_ptr<ReusableExecution>(
+        std::make_unique<ReusableWithBuffers>(*this, request));
+  }
   auto execution = std::make_unique<Reusable>(*this, request);
   HALYARD_RETURN_IF_ERROR(execution->create());
   return std::unique_ptr<ReusableExecution>(std::move(execution));
@@ -146,7 +178,10 @@ ExecutionResult SessionPreparedModel::takeTurn(const Request& request,
     const trace::RecorderUse use(session_->trace.get());
     const trace::Scope mark(trace::Layer::DRIVER, trace::Phase::EXECUTION, "execute",
                             {.context = traceContext_.load(std::memory_order_relaxed)});
-    thrown = guarded([&] { result = work(own); });
+    thrown = guarded([&] {
+      result = work(own);
+      return okStatus();
+    });
   };
   Status done = session_->services->takeTurn(priority_, session_->lane, own.deadline, own.cancel,
                                              std::ref(turn));
@@ -200,10 +235,7 @@ Status SessionPreparedModel::saveToCache(int modelCache, int dataCache, const To
   }
   HALYARD_RETURN_IF_ERROR(checkEmptyFile(modelCache), "model cache file");
   HALYARD_RETURN_IF_ERROR(checkEmptyFile(dataCache), "data cache file");
-  Status saved;
-  HALYARD_RETURN_IF_ERROR(
-      guarded([&] { saved = driver_->saveToCache(modelCache, dataCache, token); }));
-  return saved;
+  return guarded([&] { return driver_->saveToCache(modelCache, dataCache, token); });
 }
 
 Result<std::unique_ptr<Burst>> SessionPreparedModel::configureBurst() {

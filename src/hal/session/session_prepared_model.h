@@ -39,6 +39,8 @@ class SessionPreparedModel final : public PreparedModel,
 
   const Model& model() const { return *model_; }
   const SessionState& session() const { return *session_; }
+  // The driver's own object.
+  const std::shared_ptr<PreparedModel>& ofDriver() const { return driver_; }
   // The number of the model in the session. It is unique in the session.
   uint64_t id() const { return id_; }
   // Sets the context of its executions in the trace of the client.
@@ -46,6 +48,7 @@ class SessionPreparedModel final : public PreparedModel,
 
  private:
   class Reusable;
+  class ReusableWithBuffers;
 
   // The request has memory in place of tokens.
   ExecutionResult executeOnDriver(const Request& request, const ExecuteOptions& options);

@@ -30,7 +30,7 @@ struct SessionState {
   const std::shared_ptr<FencedLimit> fencedLimit = services->fences()->openClient();
   std::stop_source cancel;  // stop requested when the session ends
   const std::shared_ptr<Buffers> buffers = std::make_shared<Buffers>(
-      services->tokens, std::make_shared<MemoryAccount>(Buffers::kMaxBytes, quota));
+      services->tokens, std::make_shared<MemoryAccount>(Buffers::kMaxBytes, quota), device);
   std::atomic<uint64_t> nextModel = 1;  // the number of the next prepared model
   trace::ClientRecorder trace;
 };

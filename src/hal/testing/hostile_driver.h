@@ -35,10 +35,13 @@ class HostileDriver {
                                      wire::v1_3::IPreparedModel::ExecuteSynchronously13Results>;
   using ExecuteFenced = capnp::CallContext<wire::v1_3::IPreparedModel::ExecuteFencedParams,
                                            wire::v1_3::IPreparedModel::ExecuteFencedResults>;
+  using Supported = capnp::CallContext<wire::v1_3::IDevice::GetSupportedOperations13Params,
+                                       wire::v1_3::IDevice::GetSupportedOperations13Results>;
   // The behaviour of each call. A call without a hook counts as not implemented.
   struct Hooks {
     std::function<kj::Promise<void>(Configure)> configureBurst = {};
     std::function<kj::Promise<void>(Execute)> execute = {};
+    std::function<kj::Promise<void>(Supported)> supported = {};
     std::function<kj::Promise<void>(ExecuteFenced)> executeFenced = {};
   };
 
@@ -134,6 +137,10 @@ class HostileDriver {
       return kj::READY_NOW;
     }
     kj::Promise<void> getStatus(GetStatusContext) override { return kj::READY_NOW; }
+    kj::Promise<void> getSupportedOperations13(GetSupportedOperations13Context context) override {
+      if (!hooks_->supported) return wire::v1_3::IDevice::Server::getSupportedOperations13(context);
+      return hooks_->supported(context);
+    }
     kj::Promise<void> prepareModel13(PrepareModel13Context context) override {
       auto notify = context.getParams().getCallback().notify13Request();
       notify.setPreparedModel(kj::heap<PreparedModel>(hooks_));

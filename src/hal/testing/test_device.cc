@@ -163,10 +163,12 @@ TestDevice::TestDevice(HalVersion version) {
   info_.capabilities = Capabilities::uniform({2.0f, 3.0f});
 }
 
-Result<std::vector<bool>> TestDevice::getSupportedOperations(const ValidModel& model) {
-  std::vector<bool> supported;
+Result<SupportedOperations> TestDevice::getSupportedOperations(const ValidModel& model) {
+  SupportedOperations supported;
   for (const Operation& operation : model->main.operations) {
-    supported.push_back(operation.type == OperationType::ADD);
+    supported.push_back(operation.type == OperationType::ADD
+                            ? OperationSupport::yes(kCostOfAddition)
+                            : OperationSupport::no("it only adds"));
   }
   return supported;
 }

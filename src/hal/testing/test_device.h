@@ -3,6 +3,7 @@
 #pragma once
 
 #include <atomic>
+#include <chrono>
 #include <functional>
 #include <memory>
 #include <mutex>
@@ -24,6 +25,9 @@ inline constexpr float kTooSmall = 444;        // OUTPUT_INSUFFICIENT_SIZE
 inline constexpr const char* kTestExtension = "com.acme.things";
 inline constexpr uint16_t kBiasAttribute = 7;
 
+// The prediction of TestDevice for an ADD.
+inline constexpr std::chrono::nanoseconds kCostOfAddition{1234};
+
 // Computes ADD of float32 tensors of the same shape, without activation. It reads the first two
 // operands of the first operation, which are model inputs or constants. It writes the first output.
 // It also accepts images. Their elements are the pixels of the first row, with 4 bytes each.
@@ -34,7 +38,7 @@ class TestDevice final : public Device {
   explicit TestDevice(HalVersion version = HalVersion::V1_3);
 
   const DeviceInfo& info() const override { return info_; }
-  Result<std::vector<bool>> getSupportedOperations(const ValidModel& model) override;
+  Result<SupportedOperations> getSupportedOperations(const ValidModel& model) override;
   Result<std::shared_ptr<PreparedModel>> prepareModel(const ValidModel& model,
                                                       const PrepareOptions& options) override;
   Result<CachedModel> prepareModelFromCache(const std::optional<ValidModel>& model,

@@ -42,8 +42,8 @@ class DoublingDevice final : public hal::Device {
   }
 
   const hal::DeviceInfo& info() const override { return info_; }
-  Result<std::vector<bool>> getSupportedOperations(const ValidModel& model) override {
-    std::vector<bool> supported;
+  Result<hal::SupportedOperations> getSupportedOperations(const ValidModel& model) override {
+    hal::SupportedOperations supported;
     for (const Operation& operation : model->main.operations) {
       supported.push_back(operation.type == OperationType::ADD &&
                           operation.inputs[0] == operation.inputs[1]);

@@ -153,8 +153,8 @@ TouchingDevice::TouchingDevice() {
   info_.dataCacheFiles = 2;
 }
 
-Result<std::vector<bool>> TouchingDevice::getSupportedOperations(const ValidModel& model) {
-  return std::vector<bool>(model->main.operations.size(), true);
+Result<SupportedOperations> TouchingDevice::getSupportedOperations(const ValidModel& model) {
+  return SupportedOperations(model->main.operations.size(), true);
 }
 
 Result<std::shared_ptr<PreparedModel>> TouchingDevice::prepareModel(const ValidModel& model,

@@ -17,7 +17,7 @@ class TouchingDevice final : public Device {
   TouchingDevice();
 
   const DeviceInfo& info() const override { return info_; }
-  Result<std::vector<bool>> getSupportedOperations(const ValidModel& model) override;
+  Result<SupportedOperations> getSupportedOperations(const ValidModel& model) override;
   Result<std::shared_ptr<PreparedModel>> prepareModel(const ValidModel& model,
                                                       const PrepareOptions& options) override;
   Result<CachedModel> prepareModelFromCache(const std::optional<ValidModel>& model,

@@ -287,7 +287,8 @@ Result<std::vector<bool>> supportedOperations(const ModelBuilder& model,
   std::vector<bool> result(order.size(), false);
   const ValidModel asModel = subgraphAsModel(model.model(), kMainSubgraph);
   for (const Device* device : devices) {
-    const Result<std::vector<bool>> supported = device->hal().getSupportedOperations(asModel);
+    const Result<hal::SupportedOperations> supported =
+        device->hal().getSupportedOperations(asModel);
     if (!supported.ok() || supported->size() != order.size()) {
       // A device that gives no valid answer supports no operations. The application may use the
       // other devices.
@@ -296,7 +297,7 @@ Result<std::vector<bool>> supportedOperations(const ModelBuilder& model,
       continue;
     }
     for (size_t i = 0; i < order.size(); ++i) {
-      if ((*supported)[i]) result[order[i]] = true;
+      if ((*supported)[i].supported) result[order[i]] = true;
     }
   }
   if (model.sureFailures() == nullptr) return result;

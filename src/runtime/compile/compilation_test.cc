@@ -21,7 +21,7 @@ using ::testing::HasSubstr;
 
 // A device with scripted answers. Without a script the CPU answers.
 struct Script {
-  std::function<Result<std::vector<bool>>(const Model&)> supported;
+  std::function<Result<hal::SupportedOperations>(const Model&)> supported;
   Status prepare;
   bool prepareNothing = false;
   std::function<hal::ExecutionResult()> execute;
@@ -49,7 +49,7 @@ class ScriptedDevice : public hal::Device {
     real_ = cpu::makeCpuDevice(std::move(info), 1);
   }
   const hal::DeviceInfo& info() const override { return real_->info(); }
-  Result<std::vector<bool>> getSupportedOperations(const ValidModel& model) override {
+  Result<hal::SupportedOperations> getSupportedOperations(const ValidModel& model) override {
     return script_.supported ? script_.supported(*model) : real_->getSupportedOperations(model);
   }
   Result<std::shared_ptr<hal::PreparedModel>> prepareModel(
@@ -135,7 +135,7 @@ TEST_F(CompilationTest, TheCpuDeviceWinsAmongEquals) {
 }
 
 TEST_F(CompilationTest, AnUnsupportedOperationIsNamedInTheApplicationsOrder) {
-  script_.supported = [](const Model&) { return std::vector<bool>{true, false}; };
+  script_.supported = [](const Model&) { return hal::SupportedOperations{true, false}; };
   const auto strict = newCompilation(true);
   const Status status = strict->finish();
   EXPECT_EQ(status.code(), ResultCode::BAD_DATA);
@@ -164,7 +164,7 @@ TEST_F(CompilationTest, AFailedPreparationFallsBackOnlyWhenDevicesWereNotNamed) 
 }
 
 TEST_F(CompilationTest, WrongAnswersOfADriverAreErrors) {
-  script_.supported = [](const Model&) { return std::vector<bool>{true}; };
+  script_.supported = [](const Model&) { return hal::SupportedOperations{true}; };
   EXPECT_THAT(newCompilation(true)->finish().message(),
               HasSubstr("answered for 1 operations of 2"));
   script_.supported = nullptr;
@@ -173,7 +173,7 @@ TEST_F(CompilationTest, WrongAnswersOfADriverAreErrors) {
 }
 
 TEST_F(CompilationTest, ADeviceThatDiedKeepsItsCode) {
-  script_.supported = [](const Model&) -> Result<std::vector<bool>> {
+  script_.supported = [](const Model&) -> Result<hal::SupportedOperations> {
     return makeStatus(ResultCode::DEAD_OBJECT, "the process ended");
   };
   const Status status = newCompilation(true)->finish();

@@ -24,7 +24,7 @@ class WithoutBuffers final : public hal::Device {
     cpu_ = cpu::makeCpuDevice(std::move(info), 1);
   }
   const hal::DeviceInfo& info() const override { return cpu_->info(); }
-  Result<std::vector<bool>> getSupportedOperations(const ValidModel& model) override {
+  Result<hal::SupportedOperations> getSupportedOperations(const ValidModel& model) override {
     return cpu_->getSupportedOperations(model);
   }
   Result<std::shared_ptr<hal::PreparedModel>> prepareModel(

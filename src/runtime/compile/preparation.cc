@@ -86,7 +86,8 @@ class Preparation {
     return !options_.explicitDevices && options_.mode == PartitionMode::WITH_FALLBACK;
   }
 
-  Result<std::vector<bool>> ask(const Device& device, uint32_t subgraph, const ValidModel& asModel);
+  Result<hal::SupportedOperations> ask(const Device& device, uint32_t subgraph,
+                                       const ValidModel& asModel);
   // Whether the single candidate gets the whole model without a division. False for control flow,
   // which the runtime may execute itself, and when the decisions are logged.
   bool isWholeForOne() {
@@ -178,8 +179,8 @@ void Preparation::logDecisions(const SubgraphChoice& choice) {
 
 // If the only candidate gets no cache files, it also prepares the model in this call. So the model
 // is sent to another process only once.
-Result<std::vector<bool>> Preparation::ask(const Device& device, uint32_t subgraph,
-                                           const ValidModel& asModel) {
+Result<hal::SupportedOperations> Preparation::ask(const Device& device, uint32_t subgraph,
+                                                  const ValidModel& asModel) {
   const bool mayPrepare =
       candidates_.size() == 1 && subgraph == kMainSubgraph && model_->referenced.empty() &&
       !whyNoFiles(options_.caching.get(), device, options_.prepare.preference).empty();
@@ -216,7 +217,9 @@ void Preparation::describe(const Plan& plan) {
   if (!costs_) {
     return report_.setDecisionsLater(
         1, [sole = SoleDevice{model_, candidates_[0], order_, leftOut_, options_.prepare.preference,
-                              options_.costs}] { return describeSoleDevice(sole); });
+                              options_.costs, support_.costs(kMainSubgraph, 0)}] {
+          return describeSoleDevice(sole);
+        });
   }
   report_.setDecisions(describeDecisions(plan, support_, *costs_, order_, leftOut_));
   if (!vlogIsOn(VlogTag::COMPILATION)) return;

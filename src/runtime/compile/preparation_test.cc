@@ -304,7 +304,7 @@ TEST_F(PreparationTest, ItDoesNotWarnOfADeadlineThatItReturns) {
 }
 
 TEST_F(PreparationTest, ItWarnsOfADeviceThatCannotBeAskedWhereOthersCan) {
-  devices_.add("a", 0.1F).supported = [](const Model&) -> Result<std::vector<bool>> {
+  devices_.add("a", 0.1F).supported = [](const Model&) -> Result<hal::SupportedOperations> {
     return opFailed("no idea");
   };
   const auto alone = [&] {
@@ -338,7 +338,8 @@ TEST_F(PreparationTest, StrictModeRefusesWhatWouldGoElsewhere) {
   const std::string error = plan(devices_.list());
   EXPECT_THAT(error,
               HasSubstr("BAD_DATA: HALYARD_REQUIRE_DEVICE=a: no other device may take over"));
-  EXPECT_THAT(error, HasSubstr("device a does not support operation #1 TANH: its driver says"));
+  EXPECT_THAT(error, HasSubstr("device a does not support operation #1 TANH: its driver does "
+                               "not support it"));
   EXPECT_THAT(kinds(), ElementsAre(Kind::STRICT_REFUSED));
   EXPECT_EQ(report_.operations()[1].device, "");
   // Two names, with a space.
@@ -506,10 +507,10 @@ TEST(ReportTest, MeasurementsGoToThePartitionAndItsDevice) {
   PartitionReport partition;
   partition.predicted = {1000, 0};
   report.setDecisions({{}, {partition}, {{timings, {0, 0, 1000}}}});
-  report.addMeasurement(0, 900000);  // warm-up
+  report.addMeasurement(0, 900000, 0);  // warm-up
   EXPECT_TRUE(timings->empty());
-  for (int i = 0; i < 100; ++i) report.addMeasurement(0, 3000);
-  report.addMeasurement(7, 1);  // no such partition
+  for (int i = 0; i < 100; ++i) report.addMeasurement(0, 3000, 0);
+  report.addMeasurement(7, 1, 0);  // no such partition
   EXPECT_EQ(report.partitions()[0].executions, 101u);
   EXPECT_EQ(report.partitions()[0].measuredLast, 3000);
   EXPECT_EQ(report.partitions()[0].measuredTotal, 900000 + 100 * 3000);

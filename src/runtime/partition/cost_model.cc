@@ -71,6 +71,17 @@ CostModel::CostModel(const Model& model, std::span<const Device* const> devices,
   }
 }
 
+void CostModel::useOwn(uint32_t subgraph, size_t device, std::vector<std::optional<double>> costs) {
+  const auto isGiven = [](const std::optional<double>& cost) { return cost.has_value(); };
+  if (preference_ == hal::ExecutionPreference::LOW_POWER || std::ranges::none_of(costs, isGiven)) {
+    return;
+  }
+  // The measurements of the CPU device say nothing about such predictions.
+  if (devices_[device]->timings()->empty()) factors_[device].compute = 1;
+  own_[{subgraph, device}] = std::move(costs);
+  figures_.erase(subgraph);
+}
+
 double CostModel::pick(hal::PerformanceInfo info) const {
   return preference_ == hal::ExecutionPreference::LOW_POWER ? info.powerUsage : info.execTime;
 }
@@ -120,6 +131,11 @@ CostModel::Figures CostModel::makeFigures(uint32_t subgraph) {
         const Figures& nested = figuresOf(each);
         performance[n] += nested.performanceSum[d] * (isBranch ? 0.5 : 1);
         compute[n] += nested.computeSum[d] * (isBranch ? kBranch : kIterations);
+      }
+    }
+    if (const auto own = own_.find({subgraph, d}); own != own_.end()) {
+      for (uint32_t n = 0; n < count; ++n) {
+        if (own->second[n]) compute[n] = *own->second[n] * factors_[d].compute;
       }
     }
     double performanceSum = 0;

@@ -3,7 +3,8 @@
 // Ownership: borrows model and devices.
 //
 // A device states its speed relative to the CPU device's. The cost of an operation on the CPU is
-// estimated from its shapes (work_estimate.h). The cost of reaching a driver is estimated from
+// estimated from its shapes (work_estimate.h). A driver's own prediction for an operation replaces
+// that (OperationSupport::cost). The cost of reaching a driver is estimated from
 // figures of the machine (machine_figures.h). Measurements of executions improve both
 // (device_timings.h).
 #pragma once
@@ -11,7 +12,9 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "hal/checks/operand_sizes.h"
@@ -47,6 +50,10 @@ class CostModel {
  public:
   CostModel(const Model& model, std::span<const Device* const> devices,
             hal::ExecutionPreference preference, CostSettings settings);
+
+  // Uses the device's own predictions, in nanoseconds, for the operations of a subgraph that have
+  // one. With LOW_POWER, which compares power, they are not used.
+  void useOwn(uint32_t subgraph, size_t device, std::vector<std::optional<double>> costs);
 
   bool countsBoundaries() const { return settings_.boundaries; }
   // Returns the figure of NNAPI's rules from the device's own statements: smaller is better.
@@ -94,6 +101,7 @@ class CostModel {
   const CostSettings settings_;
   const hal::OperandSizes sizes_;
   std::map<uint32_t, Figures> figures_;  // by subgraph
+  std::map<std::pair<uint32_t, size_t>, std::vector<std::optional<double>>> own_;
   std::map<uint32_t, PartitionGraph> graphs_;
 };
 

@@ -155,6 +155,9 @@ Result<ChoicePtr> Partitioner::choose(uint32_t subgraph) {
   choice->subgraph = subgraph;
   // The question comes first, because the costs may be computed meanwhile.
   support_.ask(subgraph);
+  for (size_t d = 0; d < support_.devices().size(); ++d) {
+    costs_.useOwn(subgraph, d, support_.costs(subgraph, d));
+  }
   SearchProblem problem{costs_.graphOf(subgraph), {}, subgraph == kMainSubgraph};
   HALYARD_RETURN_IF_ERROR(findCandidates(subgraph, &problem, choice.get()));
   std::vector<uint32_t> start = bestForEach(problem, *choice);

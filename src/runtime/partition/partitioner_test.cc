@@ -130,7 +130,10 @@ TEST_F(PartitionerTest, OfAllQueuesTheHighestDeviceComesFirst) {
 TEST_F(PartitionerTest, ReasonsSayWhyNot) {
   devices_.add("old", 0.5F).version = HalVersion::V1_0;
   devices_.add("picky", 0.5F).takes = takesAllBut({HARD_SWISH});
-  devices_.add("dead", 0.5F).supported = [](const Model&) -> Result<std::vector<bool>> {
+  devices_.add("candid", 0.5F).supported = [](const Model&) -> Result<hal::SupportedOperations> {
+    return hal::SupportedOperations{hal::OperationSupport::no("2 values, at least 3")};
+  };
+  devices_.add("dead", 0.5F).supported = [](const Model&) -> Result<hal::SupportedOperations> {
     return makeStatus(ResultCode::DEAD_OBJECT, "the process ended");
   };
   const TestModel model = chainOf({HARD_SWISH});
@@ -139,21 +142,22 @@ TEST_F(PartitionerTest, ReasonsSayWhyNot) {
   ASSERT_EQ(operations.size(), 1u);
   EXPECT_EQ(operations[0].device, "nnapi-reference");
   EXPECT_EQ(operations[0].partition, 0);
-  ASSERT_EQ(operations[0].others.size(), 3u);
+  ASSERT_EQ(operations[0].others.size(), 4u);
   EXPECT_THAT(operations[0].others[0].reason,
               HasSubstr("needs feature level 4 (HAL 1.3), the device has feature level 1"));
-  EXPECT_EQ(operations[0].others[1].reason, "its driver says that it does not support it");
-  EXPECT_EQ(operations[0].others[2].reason,
+  EXPECT_EQ(operations[0].others[1].reason, "its driver does not support it, and gives no reason");
+  EXPECT_EQ(operations[0].others[2].reason, "2 values, at least 3");
+  EXPECT_EQ(operations[0].others[3].reason,
             "could not be asked what it supports: DEAD_OBJECT: device dead: the process ended");
   // The error lists all operations in the same way.
   const std::string error = plan(model, noCosts(), false);
   EXPECT_THAT(error,
               HasSubstr("BAD_DATA: no device takes operation #0 HARD_SWISH: device old: needs"));
-  EXPECT_THAT(error, HasSubstr("device picky: its driver says"));
+  EXPECT_THAT(error, HasSubstr("device picky: its driver does not support it"));
   EXPECT_THAT(error, HasSubstr("device dead: could not be asked"));
   ASSERT_EQ(report_.operations().size(), 1u);
   EXPECT_EQ(report_.operations()[0].device, "");
-  EXPECT_EQ(report_.operations()[0].others.size(), 3u);
+  EXPECT_EQ(report_.operations()[0].others.size(), 4u);
 }
 
 TEST_F(PartitionerTest, SlowerDevicesAreNamedWithFigures) {
@@ -164,6 +168,41 @@ TEST_F(PartitionerTest, SlowerDevicesAreNamedWithFigures) {
   plan(chainOf({RELU}), flatCosts(0));
   EXPECT_EQ(report_.operations()[0].others[0].reason,
             "predicted 2 us, slower than 1 us on nnapi-reference");
+}
+
+// A device that is slow by its capabilities, and predicts the times of its operations itself.
+void addPredicting(FakeDevices& devices, std::vector<double> nanoseconds) {
+  devices.add("own", 5.0F).supported =
+      [nanoseconds](const Model& model) -> Result<hal::SupportedOperations> {
+    hal::SupportedOperations answer;
+    for (size_t i = 0; i < model.main.operations.size(); ++i) {
+      answer.push_back(hal::OperationSupport::yes(
+          std::chrono::duration<double, std::nano>(nanoseconds[i % nanoseconds.size()])));
+    }
+    return answer;
+  };
+}
+
+TEST_F(PartitionerTest, AnOwnPredictionReplacesThatOfTheCapabilities) {
+  addPredicting(devices_, {100, 3000});
+  const TestModel model = chainOf({RELU, TANH, RELU, TANH});
+  EXPECT_EQ(plan(model, flatCosts(0)), "own{0} nnapi-reference{1} own{2} nnapi-reference{3}");
+  EXPECT_EQ(report_.operations()[1].others[0].reason,
+            "predicted 3 us, slower than 1 us on nnapi-reference");
+  EXPECT_EQ(report_.partitions()[0].predicted.compute, 100);
+  // As the only candidate.
+  EXPECT_EQ(plan(model, flatCosts(0), false), "simple own{0,1,2,3}");
+  EXPECT_EQ(report_.partitions()[0].predicted.compute, 6200);
+}
+
+TEST_F(PartitionerTest, OwnPredictionsOfTimeDoNotCountWhenPowerIsPreferred) {
+  addPredicting(devices_, {100});
+  PreparationOptions options;
+  options.prepare.preference = hal::ExecutionPreference::LOW_POWER;
+  const auto made =
+      makePlan(chainOf({RELU}).share(), devices_.list(), flatCosts(0), nullptr, options);
+  ASSERT_TRUE(made.ok());
+  EXPECT_EQ(textOf(**made), "simple nnapi-reference{0}");
 }
 
 // --- Vendors' operations.
@@ -186,7 +225,7 @@ TEST_F(PartitionerTest, NobodyHasTheVendorsOperation) {
   devices_.add("a", 0.5F);
   const std::string error = plan(oemModel(), noCosts());
   EXPECT_THAT(error, HasSubstr("BAD_DATA: no device takes operation #0 OEM_OPERATION"));
-  EXPECT_THAT(error, HasSubstr("the CPU device has no operations of vendors"));
+  EXPECT_THAT(error, HasSubstr("device nnapi-reference: it has no operations of vendors"));
 }
 
 TEST_F(PartitionerTest, AVendorsOperationThatFailsToPrepareIsAnError) {

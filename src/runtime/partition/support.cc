@@ -9,7 +9,6 @@
 
 #include "base/first_time.h"
 #include "base/log.h"
-#include "hal/core/version_adaptation.h"
 #include "ops/operation.h"
 #include "runtime/partition/step_model.h"
 
@@ -18,8 +17,8 @@ namespace {
 
 bool isOfOtherProcess(const Device& device) { return device.hal().processId() != ::getpid(); }
 
-Result<std::vector<bool>> getSupportedOperations(const Device& device, uint32_t /*subgraph*/,
-                                                 const ValidModel& asModel) {
+Result<hal::SupportedOperations> getSupportedOperations(const Device& device, uint32_t /*subgraph*/,
+                                                        const ValidModel& asModel) {
   return device.hal().getSupportedOperations(asModel);
 }
 
@@ -63,24 +62,25 @@ SupportTable::Answers SupportTable::answersOfDevices(uint32_t subgraph) {
   const ValidModel& model = asModel(subgraph);
   const size_t count = model->main.operations.size();
   Answers answers(devices_.size());
-  const auto askDevice = [&](const Device& device) -> Result<std::vector<bool>> {
-    HALYARD_ASSIGN_OR_RETURN(std::vector<bool> supported, ask_(device, subgraph, model),
+  const auto askDevice = [&](const Device& device) -> Result<hal::SupportedOperations> {
+    HALYARD_ASSIGN_OR_RETURN(hal::SupportedOperations supported, ask_(device, subgraph, model),
                              "device {}", device.name());
     if (supported.size() == count) return supported;
     return opFailed("device {} answered for {} operations of {}", device.name(), supported.size(),
                     count);
   };
   const auto askOne = [&](size_t i) {
-    Result<std::vector<bool>> supported = askDevice(*devices_[i]);
-    answers[i].asked = supported.ok() ? okStatus() : supported.takeStatus();
-    answers[i].takes = supported.ok() ? std::move(*supported) : std::vector<bool>(count, false);
+    Result<hal::SupportedOperations> supported = askDevice(*devices_[i]);
+    answers[i].operations.resize(count);
+    if (supported.ok()) answers[i].operations = std::move(*supported);
+    answers[i].asked = supported.takeStatus();
   };
   // Drivers in other processes are asked at the same time.
   std::vector<std::jthread> threads;
   for (size_t i = 0; i < devices_.size(); ++i) {
     const bool last = i + 1 == devices_.size();
     if (!maskedDevice_[i].empty()) {
-      answers[i].takes.assign(count, false);
+      answers[i].operations.resize(count);
       continue;
     }
     if (last || !isOfOtherProcess(*devices_[i])) {
@@ -114,12 +114,19 @@ SupportTable::Answers& SupportTable::answersFor(uint32_t subgraph) {
 }
 
 bool SupportTable::takes(uint32_t subgraph, uint32_t operation, size_t device) {
-  return answersFor(subgraph)[device].takes[operation];
+  return answersFor(subgraph)[device].operations[operation].supported;
 }
 
 bool SupportTable::takesAll(uint32_t subgraph, size_t device) {
-  const std::vector<bool>& takes = answersFor(subgraph)[device].takes;
-  return std::find(takes.begin(), takes.end(), false) == takes.end();
+  return hal::supportsAll(answersFor(subgraph)[device].operations);
+}
+
+std::vector<std::optional<double>> SupportTable::costs(uint32_t subgraph, size_t device) {
+  std::vector<std::optional<double>> costs;
+  for (const hal::OperationSupport& each : answersFor(subgraph)[device].operations) {
+    costs.push_back(each.cost);
+  }
+  return costs;
 }
 
 const Status& SupportTable::askStatus(uint32_t subgraph, size_t device) {
@@ -127,50 +134,29 @@ const Status& SupportTable::askStatus(uint32_t subgraph, size_t device) {
 }
 
 std::string SupportTable::reason(uint32_t subgraph, uint32_t operation, size_t device) {
-  Answer& answer = answersFor(subgraph)[device];
-  if (answer.takes[operation]) return {};
+  const Answer& answer = answersFor(subgraph)[device];
+  const hal::OperationSupport& own = answer.operations[operation];
+  if (own.supported) return {};
   if (!maskedDevice_[device].empty()) return maskedDevice_[device];
   if (!answer.asked.ok()) {
     return fmt::format("could not be asked what it supports: {}", answer.asked.toString());
   }
-  if (const auto it = answer.masked.find(operation); it != answer.masked.end()) return it->second;
-  // The CPU device supports the operations of all versions.
-  if (!answer.versionsKnown && device != cpu_) {
-    answer.versionsKnown = true;
-    const FeatureLevel have = devices_[device]->featureLevel();
-    std::vector<hal::NoncompliantOperation> newer;
-    if (!hal::compliantWith(*asModel(subgraph), have, &newer).ok()) {
-      for (const hal::NoncompliantOperation& each : newer) {
-        answer.versions[static_cast<uint32_t>(each.index)] = each.reason;
-      }
-    }
-  }
-  if (const auto it = answer.versions.find(operation); it != answer.versions.end()) {
-    return it->second;
-  }
-  const OperationType type = subgraphAt(*model_, subgraph).operations[operation].type;
-  if (device == cpu_) {
-    if (ops::definitionOf(type) == nullptr) return "the CPU device has no operations of vendors";
-    return "it contains an operation that the CPU device does not have, or is nested too deeply";
-  }
-  return "its driver says that it does not support it";
+  return own.reason.empty() ? "its driver does not support it, and gives no reason" : own.reason;
 }
 
 void SupportTable::mask(uint32_t subgraph, std::span<const uint32_t> operations, size_t device,
                         const Status& cause) {
   Answer& answer = answersFor(subgraph)[device];
   for (const uint32_t operation : operations) {
-    answer.takes[operation] = false;
-    answer.masked[operation] = fmt::format(
-        "failed to prepare it, though it had said that it supports it: {}", cause.toString());
+    answer.operations[operation] = hal::OperationSupport::no(fmt::format(
+        "failed to prepare it, though it had said that it supports it: {}", cause.toString()));
   }
 }
 
 void SupportTable::maskDevice(size_t device, const Status& cause) {
   maskedDevice_[device] = fmt::format("is left out, as it failed to prepare: {}", cause.toString());
   for (auto& [subgraph, answers] : answers_) {
-    std::vector<bool>& takes = answers[device].takes;
-    takes.assign(takes.size(), false);
+    for (hal::OperationSupport& each : answers[device].operations) each.supported = false;
   }
 }
 

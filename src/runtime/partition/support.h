@@ -6,6 +6,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -21,8 +22,8 @@ std::vector<uint32_t> subgraphsOf(const Model& model, uint32_t subgraph, uint32_
 class SupportTable {
  public:
   // Asks a device about a subgraph of the model, as a separate model.
-  using Ask = std::function<Result<std::vector<bool>>(const Device& device, uint32_t subgraph,
-                                                      const ValidModel& asModel)>;
+  using Ask = std::function<Result<hal::SupportedOperations>(
+      const Device& device, uint32_t subgraph, const ValidModel& asModel)>;
 
   // Without `ask`, the table calls the device's getSupportedOperations.
   SupportTable(ValidModel model, std::vector<const Device*> devices, Ask ask = nullptr);
@@ -41,6 +42,8 @@ class SupportTable {
   // The first call for a subgraph asks the devices about it.
   bool takes(uint32_t subgraph, uint32_t operation, size_t device);
   bool takesAll(uint32_t subgraph, size_t device);
+  // Returns the device's own predictions of the times of the operations, in nanoseconds.
+  std::vector<std::optional<double>> costs(uint32_t subgraph, size_t device);
   // Returns the reason why takes() is false; empty when it is true.
   std::string reason(uint32_t subgraph, uint32_t operation, size_t device);
   // Returns OK when the device could be asked about the subgraph.
@@ -55,11 +58,7 @@ class SupportTable {
  private:
   struct Answer {
     Status asked;
-    std::vector<bool> takes;
-    std::map<uint32_t, std::string> masked;  // reason, by operation
-    // By operation, filled at the first request for a reason.
-    bool versionsKnown = false;
-    std::map<uint32_t, std::string> versions;
+    hal::SupportedOperations operations;
   };
   using Answers = std::vector<Answer>;  // by device
 

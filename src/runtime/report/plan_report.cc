@@ -201,6 +201,7 @@ Report::Decisions describeDecisions(const Plan& plan, SupportTable& support, Cos
 Report::Decisions describeSoleDevice(const SoleDevice& sole) {
   SupportTable support(sole.model, {sole.device});  // it takes everything: no question
   CostModel costs(*sole.model, support.devices(), sole.preference, sole.costs);
+  costs.useOwn(kMainSubgraph, 0, sole.ownCosts);
   Plan plan = simplePlan(*sole.model, subgraphAsModel(sole.model, kMainSubgraph), *sole.device);
   const Part part{0, plan.steps[0].operations};
   const std::vector<PartBorder> borders = bordersOf(costs.graphOf(kMainSubgraph), {&part, 1});

@@ -3,6 +3,7 @@
 // Ownership: results own their text; a SoleDevice borrows the device.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -26,6 +27,7 @@ struct SoleDevice {
   std::vector<OperationReport::RejectedDevice> leftOut;
   hal::ExecutionPreference preference = hal::ExecutionPreference::FAST_SINGLE_ANSWER;
   CostSettings costs;
+  std::vector<std::optional<double>> ownCosts;  // of the device, by operation
 };
 Report::Decisions describeSoleDevice(const SoleDevice& sole);
 

@@ -92,7 +92,7 @@ void Report::setCache(size_t partition, CacheRecord record) {
   if (partition < partitions.size()) partitions[partition].cache = std::move(record);
 }
 
-void Report::addMeasurement(size_t partition, double nanoseconds) {
+void Report::addMeasurement(size_t partition, double nanoseconds, uint64_t copiedBytes) {
   const std::lock_guard lock(mutex_);
   describeNow();
   if (partition >= decisions_.partitions.size()) return;
@@ -100,6 +100,8 @@ void Report::addMeasurement(size_t partition, double nanoseconds) {
   ++report.executions;
   report.measuredTotal += nanoseconds;
   report.measuredLast = nanoseconds;
+  report.copiedTotal += copiedBytes;
+  report.copiedLast = copiedBytes;
   if (partition >= decisions_.targets.size() || report.executions == 1) return;
   Target& target = decisions_.targets[partition];
   target.best = target.best == 0 ? nanoseconds : std::min(target.best, nanoseconds);

@@ -50,6 +50,10 @@ struct PartitionReport {
   uint64_t executions = 0;
   double measuredTotal = 0;  // ns
   double measuredLast = 0;   // ns
+  // Bytes of arguments that were copied: by the runtime, on the way, and by the driver into memory
+  // of its own and back.
+  uint64_t copiedTotal = 0;
+  uint64_t copiedLast = 0;
   // The record of the last preparation by the device: the first one, or the one after a restart of
   // the driver.
   CacheRecord cache;
@@ -119,7 +123,8 @@ class Report {
   // Adds the time of a successful execution of the partition, from the call to the result. The
   // device's predictions learn from it, except from the first execution, which may include other
   // work. They learn less often over time, because the same partition adds less information.
-  void addMeasurement(size_t partition, double nanoseconds);
+  // `copiedBytes`: see PartitionReport::copiedTotal.
+  void addMeasurement(size_t partition, double nanoseconds, uint64_t copiedBytes);
 
   void updateShadow(const std::function<void(ShadowReport&)>& update);
 

@@ -37,9 +37,14 @@ Json describe(const CacheRecord& cache) {
 Json describe(const PartitionReport& partition) {
   Json mean;
   Json last;
+  Json copiedMean;
+  Json copiedLast;
   if (partition.executions > 0) {
     mean = partition.measuredTotal / static_cast<double>(partition.executions);
     last = partition.measuredLast;
+    copiedMean =
+        static_cast<double>(partition.copiedTotal) / static_cast<double>(partition.executions);
+    copiedLast = partition.copiedLast;
   }
   return {{"device", partition.device},
           {"operations", partition.operations},
@@ -53,6 +58,8 @@ Json describe(const PartitionReport& partition) {
           {"executions", partition.executions},
           {"measured_mean_ns", mean},
           {"measured_last_ns", last},
+          {"copied_bytes_mean", copiedMean},
+          {"copied_bytes_last", copiedLast},
           {"cache", describe(partition.cache)}};
 }
 

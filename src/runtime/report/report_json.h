@@ -15,7 +15,8 @@ namespace halyard::runtime {
 //    "partitions": [{"device": "acme-npu", "operations": [3, 4], "within": "",
 //                    "operation_count": 2, "predicted_ns": {"compute": 1.5e6, "boundary": 2e4},
 //                    "sizes_unknown": false, "bytes_in": 64, "bytes_out": 64, "executions": 10,
-//                    "measured_mean_ns": 1.6e6, "measured_last_ns": 1.6e6}],
+//                    "measured_mean_ns": 1.6e6, "measured_last_ns": 1.6e6,
+//                    "copied_bytes_mean": 128, "copied_bytes_last": 128}],
 //    "events": [{"kind": "PREPARE_FAILED", "device": "...", "target": "...", "partition": 0,
 //                "operations": [3], "cause": "...", "count": 1, "unix_ns": 17...}]}
 //

@@ -45,10 +45,10 @@ TEST(ReportTest, OfTooManyEventsTheFirstAndTheLastStay) {
 
 TEST(ReportTest, MeasurementsBelongToAPlan) {
   Report report;
-  report.addMeasurement(0, 5);  // of no partition
+  report.addMeasurement(0, 5, 0);  // of no partition
   report.setDecisions({{}, std::vector<PartitionReport>(2), {}});
-  report.addMeasurement(1, 100);
-  report.addMeasurement(1, 300);
+  report.addMeasurement(1, 100, 8);
+  report.addMeasurement(1, 300, 24);
   EXPECT_EQ(report.partitions()[0].executions, 0u);
   EXPECT_EQ(report.partitions()[1].executions, 2u);
   EXPECT_EQ(report.partitions()[1].measuredTotal, 400);
@@ -83,7 +83,7 @@ TEST(ReportTest, DecisionsAreDescribedWhenSomebodyAsks) {
   }
   Report report;
   report.setDecisionsLater(1, describe);
-  report.addMeasurement(0, 5);
+  report.addMeasurement(0, 5, 0);
   EXPECT_EQ(described, 2);
   EXPECT_EQ(report.partitions()[0].executions, 1u);
   EXPECT_EQ(report.partitions()[0].device, "acme-npu");
@@ -114,6 +114,7 @@ TEST(ReportJsonTest, HasEverything) {
   EXPECT_EQ(json["operations"][0]["others"][0]["reason"], "slower");
   EXPECT_EQ(json["partitions"][0]["predicted_ns"]["boundary"], 20);
   EXPECT_TRUE(json["partitions"][0]["measured_mean_ns"].is_null());
+  EXPECT_TRUE(json["partitions"][0]["copied_bytes_mean"].is_null());
   EXPECT_EQ(json["events"][0]["kind"], "PREPARE_FAILED");
   EXPECT_EQ(json["partitions"][0]["cache"]["state"], "off");
   CacheRecord cache;
@@ -123,9 +124,12 @@ TEST(ReportJsonTest, HasEverything) {
   cache.compileNs = 7;
   report.setCache(0, cache);
   report.setCache(1, cache);  // of no partition
-  report.addMeasurement(0, 1000);
+  report.addMeasurement(0, 1000, 16);
+  report.addMeasurement(0, 1000, 0);
   json = Json::parse(reportJson(report));
   EXPECT_EQ(json["partitions"][0]["measured_mean_ns"], 1000);
+  EXPECT_EQ(json["partitions"][0]["copied_bytes_mean"], 8);
+  EXPECT_EQ(json["partitions"][0]["copied_bytes_last"], 0);
   EXPECT_EQ(json["partitions"][0]["cache"]["state"], "miss");
   EXPECT_EQ(json["partitions"][0]["cache"]["bytes_written"], 5);
   EXPECT_EQ(json["partitions"][0]["cache"]["compile_ns"], 7);

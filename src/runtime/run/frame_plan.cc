@@ -229,6 +229,39 @@ bool onlyComputes(const FramePlan& frame) {
          });
 }
 
+// The uses of value `index` by the steps, if it may stay on a device.
+std::optional<DeviceValue> deviceValueOf(const FramePlan& frame, const Plan& plan, uint32_t index) {
+  const FrameValue& value = frame.values[index];
+  if (value.kind != FrameValue::Kind::TEMPORARY || value.slot.growing) return std::nullopt;
+  DeviceValue result;
+  result.operand = value.operand;
+  const Device* device = nullptr;
+  for (const FrameNode& node : frame.nodes) {
+    for (const bool isOutput : {false, true}) {
+      const std::vector<uint32_t>& list = isOutput ? node.outputs : node.inputs;
+      for (uint32_t i = 0; i < list.size(); ++i) {
+        if (list[i] != index) continue;
+        if (node.kind != FrameNode::Kind::COMPUTE) return std::nullopt;
+        const Device* const user = plan.steps[node.step].device;
+        if (device == nullptr) device = user;
+        if (user != device || !user->info().ownMemory) return std::nullopt;
+        if (isOutput) result.writer = {node.step, i};
+        if (!isOutput) result.readers.push_back({node.step, i});
+      }
+    }
+  }
+  return result.readers.empty() ? std::nullopt : std::optional(std::move(result));
+}
+
+void findDeviceValues(const Plan& plan, RunLayout* layout) {
+  for (uint32_t i = 0; i < layout->main.values.size(); ++i) {
+    std::optional<DeviceValue> found = deviceValueOf(layout->main, plan, i);
+    if (!found) continue;
+    layout->main.values[i].onDevice = static_cast<uint32_t>(layout->onDevice.size());
+    layout->onDevice.push_back(std::move(*found));
+  }
+}
+
 }  // namespace
 
 RunLayout RunLayout::make(const Model& model, const Plan& plan, const hal::OperandSizes& sizes) {
@@ -245,6 +278,7 @@ RunLayout RunLayout::make(const Model& model, const Plan& plan, const hal::Opera
                       .build(kMainSubgraph, plan.sequence, &tooLarge);
   }
   layout.isChain = onlyComputes(layout.main);
+  findDeviceValues(plan, &layout);
   return layout;
 }
 

@@ -29,7 +29,21 @@ struct TemporarySlot {
   uint32_t bytes = 0;   // size of the value without padding; 0: unknown
 };
 
+// A value that stays on a device with memory of its own: only steps on that device use it. Its slot
+// in the block is for runs in which another device computes one of these steps.
+struct DeviceValue {
+  // The model of a step has it as this output or input.
+  struct Use {
+    uint32_t step = 0;
+    uint32_t index = 0;
+  };
+  uint32_t operand = 0;  // index, of the main subgraph
+  Use writer;
+  std::vector<Use> readers;
+};
+
 struct FrameValue {
+  static constexpr uint32_t kNotOnDevice = UINT32_MAX;
   enum class Kind : uint8_t { INPUT, OUTPUT, TEMPORARY, CONSTANT, OMITTED };
   Kind kind = Kind::TEMPORARY;
   uint32_t operand = 0;   // index in the subgraph
@@ -37,8 +51,9 @@ struct FrameValue {
   // For a TEMPORARY. An OUTPUT of the model that other nodes read has a growing slot. A run uses
   // that slot when the memory for the output is not readable.
   TemporarySlot slot;
-  bool fixed = false;   // the model states its size
-  bool isRead = false;  // by a node of the frame, or outside the frame
+  bool fixed = false;                // the model states its size
+  bool isRead = false;               // by a node of the frame, or outside the frame
+  uint32_t onDevice = kNotOnDevice;  // index in RunLayout::onDevice
 };
 
 struct FramePlan;
@@ -79,8 +94,9 @@ struct RunLayout {
   static RunLayout make(const Model& model, const Plan& plan, const hal::OperandSizes& sizes);
 
   FramePlan main;
-  uint32_t growing = 0;  // number of growing values
-  bool isChain = false;  // a sequence of COMPUTE nodes with values of known size only
+  std::vector<DeviceValue> onDevice;  // of the main frame
+  uint32_t growing = 0;               // number of growing values
+  bool isChain = false;               // a sequence of COMPUTE nodes with values of known size only
 };
 
 }  // namespace halyard::runtime

@@ -143,6 +143,7 @@ hal::ExecutionResult PlanExecution::run() {
   hal::ExecutionResult result;
   result.status = prepareMain();
   if (!result.status.ok()) return result;
+  runner_.placeOnDevices(*memory_);
   result.status = checkMayGoOn(false);
   if (result.status.ok()) result.status = runSequence(main_);
   if (result.status.ok()) result.status = copyShadows();
@@ -222,10 +223,31 @@ uint32_t PlanExecution::addPool(const hal::RequestPool& pool, hal::Request* requ
   return index;
 }
 
-Result<hal::RequestArgument> PlanExecution::argumentFor(const Frame& frame, uint32_t index,
+const DescribedMemory* PlanExecution::bufferOf(const Frame& frame, uint32_t value,
+                                               const PreparedStep* by) const {
+  const uint32_t index = frame.plan->values[value].onDevice;
+  if (by == nullptr || index >= memory_->onDevice.size()) return nullptr;
+  const DescribedMemory* const buffer = memory_->onDevice[index].buffer.get();
+  return buffer != nullptr && buffer->isKnownTo(*by->prepared) ? buffer : nullptr;
+}
+
+Status PlanExecution::bringFromDevice(Frame& frame, uint32_t value) const {
+  const Place& place = frame.values[value].place;
+  const auto& buffer = memory_->onDevice[frame.plan->values[value].onDevice].buffer;
+  HALYARD_ASSIGN_OR_RETURN(const SharedMemoryPtr staging,
+                           SharedMemory::create(place.length, "halyard staging"));
+  HALYARD_RETURN_IF_ERROR(buffer->buffer()->copyTo(staging), "a value on its device");
+  HALYARD_ASSIGN_OR_RETURN(const Mapping* const mapping, staging->mapped());
+  std::copy_n(mapping->data(), place.length, memory_->blockData() + place.offset);
+  frame.values[value].isOnDevice = false;
+  return okStatus();
+}
+
+Result<hal::RequestArgument> PlanExecution::argumentFor(Frame& frame, uint32_t index,
                                                         const Operand& operand, bool isOutput,
+                                                        const PreparedStep* by,
                                                         hal::Request* request) const {
-  const Value& value = frame.values[index];
+  Value& value = frame.values[index];
   const Place& place = value.place;
   hal::RequestArgument argument;
   if (place.kind == Place::Kind::OMITTED) return argument;
@@ -245,9 +267,18 @@ Result<hal::RequestArgument> PlanExecution::argumentFor(const Frame& frame, uint
     case Place::Kind::POOL:
       argument.location = {addPool(*place.pool, request), place.offset, place.length};
       break;
-    case Place::Kind::TEMPORARY:
-      argument.location = {addPool(memory_->block(), request), place.offset, place.length};
+    case Place::Kind::TEMPORARY: {
+      const DescribedMemory* const buffer = bufferOf(frame, index, by);
+      if (isOutput) value.isOnDevice = buffer != nullptr;
+      if (value.isOnDevice && buffer == nullptr) {
+        HALYARD_RETURN_IF_ERROR(bringFromDevice(frame, index));
+      }
+      argument.location =
+          value.isOnDevice
+              ? DataLocation{addPool(buffer->requestPool(), request), 0, 0}
+              : DataLocation{addPool(memory_->block(), request), place.offset, place.length};
       break;
+    }
     case Place::Kind::GROWING: {
       uint32_t length = memory_->capacity(place.index);
       if (!isOutput) {
@@ -265,7 +296,8 @@ Result<hal::RequestArgument> PlanExecution::argumentFor(const Frame& frame, uint
   return argument;
 }
 
-Result<hal::Request> PlanExecution::requestFor(Frame& frame, const FrameNode& node) {
+Result<hal::Request> PlanExecution::requestFor(Frame& frame, const FrameNode& node,
+                                               const PreparedStep* by) {
   const Model& model = *runner_.plan().steps[node.step].model;
   hal::Request request;
   request.inputs.reserve(node.inputs.size());
@@ -273,7 +305,7 @@ Result<hal::Request> PlanExecution::requestFor(Frame& frame, const FrameNode& no
   for (size_t i = 0; i < node.inputs.size(); ++i) {
     const Operand& operand = model.main.operands[model.main.inputIndexes[i]];
     HALYARD_ASSIGN_OR_RETURN(hal::RequestArgument argument,
-                             argumentFor(frame, node.inputs[i], operand, false, &request),
+                             argumentFor(frame, node.inputs[i], operand, false, by, &request),
                              "input {} of the partition", i);
     request.inputs.push_back(std::move(argument));
   }
@@ -285,7 +317,7 @@ Result<hal::Request> PlanExecution::requestFor(Frame& frame, const FrameNode& no
                               "output {} of the partition", i);
     }
     HALYARD_ASSIGN_OR_RETURN(hal::RequestArgument argument,
-                             argumentFor(frame, node.outputs[i], operand, true, &request),
+                             argumentFor(frame, node.outputs[i], operand, true, by, &request),
                              "output {} of the partition", i);
     request.outputs.push_back(std::move(argument));
   }
@@ -293,14 +325,14 @@ Result<hal::Request> PlanExecution::requestFor(Frame& frame, const FrameNode& no
 }
 
 Result<hal::Request> PlanExecution::requestFor(size_t node) {
-  return requestFor(main_, main_.plan->nodes[node]);
+  return requestFor(main_, main_.plan->nodes[node], nullptr);
 }
 
 hal::ExecutionResult PlanExecution::computeStep(size_t step, const PreparedStep& by,
-                                                const hal::Request& request) {
-  // An execution with tokens is not recorded, because the memory that replaces a token is new in
+                                                const hal::Request& request, bool isStaged) {
+  // An execution with staging is not recorded, because the memory that replaces a token is new in
   // each run.
-  if (arguments_.recording != nullptr && arguments_.memories.empty()) {
+  if (arguments_.recording != nullptr && !isStaged) {
     return arguments_.recording->computeStep(step, by.prepared, burst_, request, options_);
   }
   hal::Burst* const burst = burst_ == nullptr ? nullptr : burst_->of(step, by.prepared);
@@ -315,18 +347,17 @@ Status PlanExecution::attempt(Frame& frame, const FrameNode& node, const Prepare
   for (const uint32_t output : node.outputs) frame.values[output].dimensions.clear();
   const StepMark mark(runner_, node.step, *by.device);
   for (unsigned attempts = 1;; ++attempts) {
-    HALYARD_ASSIGN_OR_RETURN(hal::Request request, requestFor(frame, node));
+    HALYARD_ASSIGN_OR_RETURN(hal::Request request, requestFor(frame, node, &by));
     TokenStaging staging;
-    if (!arguments_.memories.empty()) {
+    const bool isStaged = TokenStaging::isNeeded(arguments_.memories, *by.prepared, request);
+    if (isStaged) {
       HALYARD_ASSIGN_OR_RETURN(staging,
                                TokenStaging::stage(arguments_.memories, *by.prepared, &request),
                                "{}", runner_.stepText(node.step, *by.device));
     }
     const hal::TimePoint started = hal::Clock::now();
-    const hal::ExecutionResult result = computeStep(node.step, by, request);
-    if (result.status.ok() && runner_.recovery().asPlanned(node.step, by)) {
-      runner_.addMeasurement(node.step, hal::Clock::now() - started);
-    }
+    hal::ExecutionResult result = computeStep(node.step, by, request, isStaged);
+    const hal::Clock::duration duration = hal::Clock::now() - started;
     if (!result.status.ok() && result.status.code() != ResultCode::OUTPUT_INSUFFICIENT_SIZE) {
       // A process that does not answer may still run and write to the memory.
       if (result.status.code() == ResultCode::DEAD_OBJECT)
@@ -340,7 +371,11 @@ Status PlanExecution::attempt(Frame& frame, const FrameNode& node, const Prepare
       return context(opFailed("the device has found its outputs too small {} times", attempts));
     }
     if (!result.status.ok()) return context(result.status);
-    return staging.copyBack();
+    HALYARD_RETURN_IF_ERROR(staging.copyBack(&result));
+    if (runner_.recovery().asPlanned(node.step, by)) {
+      runner_.addMeasurement(node.step, duration, result.copiedBytes);
+    }
+    return okStatus();
   }
 }
 

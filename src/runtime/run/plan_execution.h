@@ -36,6 +36,7 @@ struct Value {
   Shape dimensions;  // dimensions after the computation; empty: the same as before
   // The position among the outputs of the model, if the value is one of them.
   std::optional<uint32_t> output;
+  bool isOnDevice = false;  // its step has written it to its buffer, not to its place
 };
 
 // One run of the sequence of a subgraph.
@@ -85,14 +86,19 @@ class PlanExecution {
 
   Status runStep(Frame& frame, const FrameNode& node);
   Status attempt(Frame& frame, const FrameNode& node, const PreparedStep& by);
-  hal::ExecutionResult computeStep(size_t step, const PreparedStep& by,
-                                   const hal::Request& request);
-  // The request for the step. Reserves memory for outputs of unknown size.
-  Result<hal::Request> requestFor(Frame& frame, const FrameNode& node);
+  hal::ExecutionResult computeStep(size_t step, const PreparedStep& by, const hal::Request& request,
+                                   bool isStaged);
+  // The request for the step. Reserves memory for outputs of unknown size. Values stay on the
+  // device if `by`, which may be null, knows their buffers.
+  Result<hal::Request> requestFor(Frame& frame, const FrameNode& node, const PreparedStep* by);
   uint32_t addPool(const hal::RequestPool& pool, hal::Request* request) const;
-  Result<hal::RequestArgument> argumentFor(const Frame& frame, uint32_t value,
-                                           const Operand& operand, bool isOutput,
+  Result<hal::RequestArgument> argumentFor(Frame& frame, uint32_t value, const Operand& operand,
+                                           bool isOutput, const PreparedStep* by,
                                            hal::Request* request) const;
+  // The buffer of a value, if `by` knows it; or null.
+  const DescribedMemory* bufferOf(const Frame& frame, uint32_t value, const PreparedStep* by) const;
+  // Copies a value from its buffer to its place in the block, for another device.
+  Status bringFromDevice(Frame& frame, uint32_t value) const;
   // Takes over the output shapes that the device reports. False: the caller must run the step
   // again, with more memory.
   Result<bool> takeResult(Frame& frame, const FrameNode& node, const hal::ExecutionResult& result);

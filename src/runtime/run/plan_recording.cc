@@ -11,28 +11,6 @@ namespace {
 // depends on the data. Recording it has no benefit.
 constexpr unsigned kMostChanges = 8;
 
-bool isSame(const hal::RequestArgument& a, const hal::RequestArgument& b) {
-  if (a.kind != b.kind || a.dimensions != b.dimensions) return false;
-  switch (a.kind) {
-    case hal::RequestArgument::Kind::NO_VALUE:
-      return true;
-    case hal::RequestArgument::Kind::POINTER:
-      return a.pointer == b.pointer && a.length == b.length;
-    case hal::RequestArgument::Kind::POOL:
-      return a.location.poolIndex == b.location.poolIndex &&
-             a.location.offset == b.location.offset && a.location.length == b.location.length;
-  }
-  return false;
-}
-
-bool isSame(const hal::Request& a, const hal::Request& b) {
-  const auto same = [](const hal::RequestArgument& one, const hal::RequestArgument& other) {
-    return isSame(one, other);
-  };
-  return a.pools == b.pools && std::ranges::equal(a.inputs, b.inputs, same) &&
-         std::ranges::equal(a.outputs, b.outputs, same);
-}
-
 }  // namespace
 
 bool PlanRecording::isRecorded(const Step& own, const std::shared_ptr<hal::PreparedModel>& prepared,
@@ -71,7 +49,7 @@ hal::ExecutionResult PlanRecording::computeStep(size_t step,
                                                 const hal::ExecuteOptions& options) {
   Step& own = steps_[step];
   bool isNew = !isRecorded(own, prepared, burst);
-  if (!isNew && !isSame(own.request, request)) {
+  if (!isNew && own.request != request) {
     ++own.changes;
     isNew = true;
   }

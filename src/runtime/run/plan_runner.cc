@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "base/verbose_log.h"
+
 #include "runtime/run/plan_execution.h"
 #include "runtime/run/plan_recording.h"
 #include "trace/trace_context.h"
@@ -21,19 +23,20 @@ bool mayHaveShapes(const Status& status) {
 // Buffers that `by` does not know are replaced.
 Status attemptWhole(const RunArguments& arguments, const hal::ExecuteOptions& options,
                     const PreparedStep& by, PlanBurst* steps, hal::ExecutionResult* result) {
-  if (arguments.memories.empty() && arguments.recording != nullptr) {
+  const bool isStaged = TokenStaging::isNeeded(arguments.memories, *by.prepared, arguments.request);
+  if (!isStaged && arguments.recording != nullptr) {
     *result = arguments.recording->compute(by.prepared, steps, arguments.request, options);
     return result->status;
   }
   hal::Burst* const burst = steps == nullptr ? nullptr : steps->of(0, by.prepared);
-  if (arguments.memories.empty()) {
+  if (!isStaged) {
     *result = executeOn(*by.prepared, burst, arguments.request, options);
   } else {
     hal::Request request = arguments.request;
     HALYARD_ASSIGN_OR_RETURN(const TokenStaging staging,
                              TokenStaging::stage(arguments.memories, *by.prepared, &request));
     *result = executeOn(*by.prepared, burst, request, options);
-    if (result->status.ok()) result->status = staging.copyBack();
+    if (result->status.ok()) result->status = staging.copyBack(result);
   }
   return result->status;
 }
@@ -62,10 +65,50 @@ PlanRunner::PlanRunner(std::shared_ptr<const Plan> plan, PlanContext context)
       memories_(layout_.main.bytes, layout_.growing),
       constantPools_(model().pools.begin(), model().pools.end()) {}
 
-void PlanRunner::addMeasurement(size_t step, hal::Clock::duration duration) const {
+void PlanRunner::addMeasurement(size_t step, hal::Clock::duration duration,
+                                uint64_t copiedBytes) const {
   Report* const report = recovery_.context().report.get();
   if (report == nullptr) return;
-  report->addMeasurement(step, std::chrono::duration<double, std::nano>(duration).count());
+  report->addMeasurement(step, std::chrono::duration<double, std::nano>(duration).count(),
+                         copiedBytes);
+}
+
+void PlanRunner::placeOnDevices(RunMemory& memory) const {
+  memory.onDevice.resize(layout_.onDevice.size());
+  for (size_t i = 0; i < layout_.onDevice.size(); ++i) {
+    const DeviceValue& value = layout_.onDevice[i];
+    const PreparedStepPtr writer = recovery_.current(value.writer.step);
+    if (memory.onDevice[i].writer == writer) continue;
+    memory.onDevice[i] = {writer, bufferFor(value)};
+  }
+}
+
+std::shared_ptr<DescribedMemory> PlanRunner::bufferFor(const DeviceValue& value) const {
+  const Device* const device = plan_->steps[value.writer.step].device;
+  std::vector<std::shared_ptr<hal::PreparedModel>> models;
+  bool isPlanned = true;
+  const auto roleOf = [&](const DeviceValue::Use& use) -> hal::BufferRole {
+    const PreparedStepPtr by = recovery_.current(use.step);
+    isPlanned = isPlanned && by->device == device;
+    const auto it = std::ranges::find(models, by->prepared);
+    const auto index = static_cast<uint32_t>(it - models.begin());
+    if (it == models.end()) models.push_back(by->prepared);
+    return {index, use.index, 1.0F};
+  };
+  const hal::BufferRole outputs[] = {roleOf(value.writer)};
+  std::vector<hal::BufferRole> inputs;
+  for (const DeviceValue::Use& reader : value.readers) inputs.push_back(roleOf(reader));
+  if (!isPlanned) return nullptr;
+  const Operand& operand = layout_.main.subgraph->operands[value.operand];
+  auto buffer = device->hal().allocate(operand.dimensions, models, inputs, outputs);
+  if (!buffer.ok() || *buffer == nullptr || (*buffer)->token() == 0) {
+    vlog(VlogTag::MEMORY, "device {}: {} goes through shared memory: {}", device->name(),
+         operandText(operand), buffer.status().toString());
+    return nullptr;
+  }
+  return std::make_shared<DescribedMemory>(MemoryDescription{operand, operand.dimensions, {}, {}},
+                                           std::shared_ptr<hal::Buffer>(std::move(*buffer)),
+                                           models);
 }
 
 std::string PlanRunner::stepText(size_t step, const Device& device) const {
@@ -111,7 +154,7 @@ hal::ExecutionResult PlanRunner::runSimple(const RunArguments& arguments,
     Status status = attemptWhole(arguments, options, step, burst, &result);
     if (status.ok()) {
       if (isMeasured && recovery_.asPlanned(0, step)) {
-        addMeasurement(0, hal::Clock::now() - started);
+        addMeasurement(0, hal::Clock::now() - started, result.copiedBytes);
       }
       return status;
     }

@@ -53,11 +53,13 @@ class PlanRunner {
   // For compound plans only.
   const RunLayout& layout() const { return layout_; }
   RunMemoryPool& memories() { return memories_; }
+  // Allocates buffers for the values that stay on a device, unless the memory has them already.
+  void placeOnDevices(RunMemory& memory) const;
   // Request pools for the pools of the model. IF and WHILE pass constants in them to their
   // subgraphs.
   const hal::RequestPool& constantPool(uint32_t index) const { return constantPools_[index]; }
   // Call this after the planned device has computed a step.
-  void addMeasurement(size_t step, hal::Clock::duration duration) const;
+  void addMeasurement(size_t step, hal::Clock::duration duration, uint64_t copiedBytes) const;
   // The context of an error in a step.
   std::string stepText(size_t step, const Device& device) const;
 
@@ -66,6 +68,8 @@ class PlanRunner {
                                  PlanBurst* burst);
 
   bool measuresNext();
+  // Null when the device makes no buffer, or when another device computes one of the steps now.
+  std::shared_ptr<DescribedMemory> bufferFor(const DeviceValue& value) const;
 
   const std::shared_ptr<const Plan> plan_;
   StepRecovery recovery_;

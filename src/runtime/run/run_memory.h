@@ -12,11 +12,21 @@
 
 #include "halyard/driver/hal_types.h"
 #include "halyard/driver/shared_memory.h"
+#include "runtime/memory/described_memory.h"
 
 namespace halyard::runtime {
 
+struct PreparedStep;
+
 class RunMemory {
  public:
+  // The buffer of a value that stays on a device (RunLayout::onDevice).
+  struct OnDevice {
+    std::shared_ptr<const PreparedStep> writer;  // it was allocated for this one, or not possible
+    std::shared_ptr<DescribedMemory> buffer;     // null: the value is in the block
+  };
+  std::vector<OnDevice> onDevice;
+
   // Makes a block of `blockBytes` for the values of known size. The `growing` values have no memory
   // yet. Error: OUT_OF_MEMORY.
   static Result<std::unique_ptr<RunMemory>> create(size_t blockBytes, size_t growing);

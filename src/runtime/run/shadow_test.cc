@@ -25,7 +25,7 @@ class Wrong final : public hal::Device {
   Wrong(hal::DeviceInfo info, std::shared_ptr<std::atomic<float>> error)
       : error_(std::move(error)), real_(cpu::makeCpuDevice(std::move(info), 1)) {}
   const hal::DeviceInfo& info() const override { return real_->info(); }
-  Result<std::vector<bool>> getSupportedOperations(const ValidModel& model) override {
+  Result<hal::SupportedOperations> getSupportedOperations(const ValidModel& model) override {
     return real_->getSupportedOperations(model);
   }
   Result<std::shared_ptr<hal::PreparedModel>> prepareModel(

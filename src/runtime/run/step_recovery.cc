@@ -243,10 +243,9 @@ StepRecovery::Candidate StepRecovery::prepareOn(size_t step, const Device& devic
   const trace::Scope mark(trace::Layer::RUNTIME, trace::Phase::COMPILATION,
                           "prepare on another device", {.variant = trace::Variant::SUBTRACT});
   const ValidModel& model = plan_.steps[step].model;
-  const Result<std::vector<bool>> supported = device.hal().getSupportedOperations(model);
+  const Result<hal::SupportedOperations> supported = device.hal().getSupportedOperations(model);
   if (!supported.ok()) return {nullptr, supported.status()};
-  if (supported->size() != model->main.operations.size() ||
-      std::ranges::find(*supported, false) != supported->end()) {
+  if (supported->size() != model->main.operations.size() || !hal::supportsAll(*supported)) {
     return {nullptr, opFailed("device {} does not take all operations", device.name())};
   }
   const unsigned deaths = deathsOf(device);

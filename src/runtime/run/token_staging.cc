@@ -20,6 +20,16 @@ Result<uint32_t> sizeOf(const DescribedMemory& memory, const Shape& dimensions, 
 
 }  // namespace
 
+bool TokenStaging::isNeeded(const MemoryArguments& memories, const hal::PreparedModel& prepared,
+                            const hal::Request& request) {
+  return std::ranges::any_of(request.pools, [&](const hal::RequestPool& pool) {
+    const auto* const token = std::get_if<uint32_t>(&pool);
+    if (token == nullptr) return false;
+    const std::shared_ptr<DescribedMemory> memory = memories.find(*token);
+    return memory != nullptr && !memory->isKnownTo(prepared);
+  });
+}
+
 Result<TokenStaging> TokenStaging::stage(const MemoryArguments& memories,
                                          const hal::PreparedModel& prepared,
                                          hal::Request* request) {
@@ -28,8 +38,8 @@ Result<TokenStaging> TokenStaging::stage(const MemoryArguments& memories,
     const auto* const token = std::get_if<uint32_t>(&request->pools[i]);
     if (token == nullptr) continue;
     const std::shared_ptr<DescribedMemory> memory = memories.find(*token);
-    if (memory == nullptr) return opFailed("token {} is no memory of the execution's", *token);
-    if (memory->isKnownTo(prepared)) continue;
+    // Other tokens are for values that stay on the device of `prepared`.
+    if (memory == nullptr || memory->isKnownTo(prepared)) continue;
     SharedMemoryPtr pool;
     const auto replace = [&](hal::RequestArgument& argument, bool isInput) -> Status {
       if (argument.kind != hal::RequestArgument::Kind::POOL || argument.location.poolIndex != i) {
@@ -39,7 +49,10 @@ Result<TokenStaging> TokenStaging::stage(const MemoryArguments& memories,
         HALYARD_ASSIGN_OR_RETURN(const uint32_t size,
                                  sizeOf(*memory, argument.dimensions, isInput));
         HALYARD_ASSIGN_OR_RETURN(pool, SharedMemory::create(size, "halyard staging"));
-        if (isInput) HALYARD_RETURN_IF_ERROR(memory->buffer()->copyTo(pool));
+        if (isInput) {
+          HALYARD_RETURN_IF_ERROR(memory->buffer()->copyTo(pool));
+          staging.inputBytes_ += size;
+        }
         if (!isInput) staging.outputs_.push_back({memory, pool});
       }
       argument.location = {i, 0, static_cast<uint32_t>(pool->size())};
@@ -56,10 +69,12 @@ Result<TokenStaging> TokenStaging::stage(const MemoryArguments& memories,
   return staging;
 }
 
-Status TokenStaging::copyBack() const {
+Status TokenStaging::copyBack(hal::ExecutionResult* result) const {
+  result->copiedBytes += inputBytes_;
   for (const Output& output : outputs_) {
     HALYARD_RETURN_IF_ERROR(output.memory->buffer()->copyFrom(output.staging, {}),
                             "bringing an output to its memory");
+    result->copiedBytes += output.staging->size();
   }
   return okStatus();
 }

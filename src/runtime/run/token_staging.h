@@ -20,8 +20,12 @@ class TokenStaging {
   // buffer.
   static Result<TokenStaging> stage(const MemoryArguments& memories,
                                     const hal::PreparedModel& prepared, hal::Request* request);
-  // Call this after a successful computation. It copies the outputs to the buffers.
-  Status copyBack() const;
+  // Whether `prepared` does not know some token of `memories` in `request`.
+  static bool isNeeded(const MemoryArguments& memories, const hal::PreparedModel& prepared,
+                       const hal::Request& request);
+  // Call this after a successful computation. It copies the outputs to the buffers, and adds the
+  // bytes that the staging has copied to `result`.
+  Status copyBack(hal::ExecutionResult* result) const;
 
  private:
   struct Output {
@@ -29,6 +33,7 @@ class TokenStaging {
     SharedMemoryPtr staging;
   };
   std::vector<Output> outputs_;
+  uint64_t inputBytes_ = 0;
 };
 
 }  // namespace halyard::runtime

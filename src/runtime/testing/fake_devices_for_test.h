@@ -29,7 +29,7 @@ struct Script {
   // Among the operations that its level allows. Empty: all operations that the CPU device supports.
   std::function<bool(const Model& model, const Operation& operation)> takes;
   // Replaces the answer above.
-  std::function<Result<std::vector<bool>>(const Model& model)> supported;
+  std::function<Result<hal::SupportedOperations>(const Model& model)> supported;
   std::function<Status(const Model& model)> prepare;  // called before the preparation
   bool canPrepareAnything = false;                    // also models that cannot be executed
   int asked = 0;
@@ -58,10 +58,10 @@ class FakeDevice : public hal::Device {
     real_ = cpu::makeCpuDevice(std::move(info), 1);
   }
   const hal::DeviceInfo& info() const override { return real_->info(); }
-  Result<std::vector<bool>> getSupportedOperations(const ValidModel& model) override {
+  Result<hal::SupportedOperations> getSupportedOperations(const ValidModel& model) override {
     ++script_->asked;
     if (script_->supported) return script_->supported(*model);
-    std::vector<bool> result;
+    hal::SupportedOperations result;
     for (const Operation& operation : model->main.operations) {
       const bool mayTake =
           script_->takes != nullptr || ops::definitionOf(operation.type) != nullptr;
@@ -69,7 +69,9 @@ class FakeDevice : public hal::Device {
     }
     std::vector<hal::NoncompliantOperation> newer;
     (void)hal::compliantWith(*model, hal::offeredLevel(info()), &newer);
-    for (const hal::NoncompliantOperation& each : newer) result[each.index] = false;
+    for (const hal::NoncompliantOperation& each : newer) {
+      result[each.index] = hal::OperationSupport::no(each.reason);
+    }
     return result;
   }
   Result<std::shared_ptr<hal::PreparedModel>> prepareModel(

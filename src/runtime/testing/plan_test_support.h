@@ -79,8 +79,8 @@ class ScriptedDriver final : public hal::Device {
   ScriptedDriver(hal::DeviceInfo info, std::shared_ptr<DeviceScript> script)
       : script_(std::move(script)), real_(cpu::makeCpuDevice(std::move(info), 1)) {}
   const hal::DeviceInfo& info() const override { return real_->info(); }
-  Result<std::vector<bool>> getSupportedOperations(const ValidModel& model) override {
-    std::vector<bool> supported;
+  Result<hal::SupportedOperations> getSupportedOperations(const ValidModel& model) override {
+    hal::SupportedOperations supported;
     for (const Operation& operation : model->main.operations) {
       supported.push_back(!script_->unsupported.contains(operation.type));
     }
