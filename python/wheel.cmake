@@ -12,8 +12,35 @@ if(TARGET halyard_tflite_delegate)
   set_property(TARGET halyard_tflite_delegate PROPERTY SOVERSION)
   list(APPEND libraries halyard_tflite_delegate)
 endif()
-# A wheel has a limit of size, and the time of the command line's own code does not matter.
-foreach(target halyard_cli halyard_cli_texts halyard_validation_vts halyard_misuse halyard_hal_fuzz)
+# A wheel has a limit of size. The time of this code does not matter: the command line, the kit, and
+# the work before an execution.
+foreach(target
+    halyard_api_fuzz
+    halyard_cli
+    halyard_cli_texts
+    halyard_client_session
+    halyard_conformance
+    halyard_hal_fuzz
+    halyard_hal_manifest
+    halyard_hal_sandbox
+    halyard_hal_wire
+    halyard_import
+    halyard_measure
+    halyard_misuse
+    halyard_model_validation
+    halyard_random_graphs
+    halyard_report
+    halyard_tflite_delegate_core
+    halyard_validation
+    halyard_validation_conformance
+    halyard_validation_crash
+    halyard_validation_cts
+    halyard_validation_hostile
+    halyard_validation_kit
+    halyard_validation_models
+    halyard_validation_random_graphs
+    halyard_validation_vts
+    halyard_workloads)
   target_compile_options(${target} PRIVATE -Os)
 endforeach()
 add_custom_target(halyard_wheel

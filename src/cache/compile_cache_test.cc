@@ -172,7 +172,9 @@ TEST_F(CompileCacheTest, OpenedAtFirstUseItReplacesWhatIsNoStoreThen) {
     ASSERT_TRUE(cache->save(files("a", 1), content_, kUid).ok());
     expectHit(*cache, files("a", 1), content_);
     expectHit(*before, files("a", 1), content_);
-    if (isLink) EXPECT_EQ(CacheFolder::read(folder_.file("victim")), foreign);
+    if (isLink) {
+      EXPECT_EQ(CacheFolder::read(folder_.file("victim")), foreign);
+    }
   }
 }
 

@@ -82,22 +82,22 @@ void enlargeOpenShapes(Computed& c) {
 const Defect kDefects[] = {
     {.name = "first-result-again",
      .what = "gives the results of a prepared model's first execution ever again",
-     .area = "api",
+     .check = "api/execution/reusable/compute",
      .computed = repeatFirstOutputs},
     {.name = "models-by-their-looks",
      .what = "takes models that differ in their constants only for the same",
-     .area = "api",
+     .check = "api/models/alike",
      .model = takeConstantsOfAnother},
     {.name = "wrong-at-low-power",
      .what = "computes something else when low power is preferred",
-     .area = "api",
+     .check = "api/compilation/preferences",
      .computed =
          [](Computed& c) {
            if (c.preference == hal::ExecutionPreference::LOW_POWER) invertOutputs(c);
          }},
     {.name = "wrong-with-padding",
      .what = "damages outputs that are shorter than their buffers",
-     .area = "api",
+     .check = "api/unspecified_dimensions/float32/output",
      .computed =
          [](Computed& c) {
            for (size_t o = 0; o < c.outputs.size(); ++o) {
@@ -106,7 +106,7 @@ const Defect kDefects[] = {
          }},
     {.name = "supports-by-turns",
      .what = "says every other time that it supports nothing",
-     .area = "api",
+     .check = "api/introspection/support_again",
      .supported =
          [](const Model&, hal::SupportedOperations& answers) {
            static std::atomic<unsigned> asked = 0;
@@ -114,7 +114,7 @@ const Defect kDefects[] = {
          }},
     {.name = "times-in-another-unit",
      .what = "reports a thousand times the time that an execution takes",
-     .area = "api",
+     .check = "api/execution/times/compute",
      .computed =
          [](Computed& c) {
            for (auto* const time : {&c.result.timing.timeOnDevice, &c.result.timing.timeInDriver}) {
@@ -123,30 +123,30 @@ const Defect kDefects[] = {
          }},
     {.name = "shapes-beyond-buffers",
      .what = "reports shapes that need a thousand times what the buffer has, where they are open",
-     .area = "api",
+     .check = "api/unknown_dimensions/kk/compute",
      .computed = enlargeOpenShapes},
     {.name = "answers-no-execution",
      .what = "answers everything but executions",
-     .area = "api",
+     .check = "api/misuse/ANeuralNetworksCompilation_finish",
      .personality = R"({"faults": [{"at": "execute", "do": "hang"}]})"},
     {.name = "flattened-shapes",
      .what = "tells of an output without a rank only how many elements it has",
-     .area = "api",
+     .check = "api/unspecified_dimensions/float32/output",
      .computed = flattenShapes},
     {.name = "every-deadline-missed",
      .what = "misses every deadline, however late",
-     .area = "api",
+     .check = "api/compilation/deadlines",
      .options =
          [](hal::ExecuteOptions& options) {
            if (options.deadline) options.deadline = hal::TimePoint::clock::now() - 1s;
          }},
     {.name = "missing-axis-is-first",
      .what = "normalises along the first axis if no axis is given",
-     .area = "api",
+     .check = "api/default_arguments/L2_NORMALIZATION",
      .model = normaliseAlongTheFirstAxis},
     {.name = "loses-copies",
      .what = "says that it has copied into a buffer, and has not",
-     .area = "api",
+     .check = "api/memory/of_descriptors",
      .call =
          [](WireMessage& m) {
            KJ_IF_MAYBE (params, (m.as<Buffer, Buffer::CopyFromParams>(1))) {

@@ -52,8 +52,8 @@ enum class AtEnd : uint8_t { EXIT, FINISH_WORK, STAY };
 
 struct Defect {
   std::string_view name;
-  std::string_view what;  // the driver's behaviour
-  std::string_view area;  // the kit's area, which must find it
+  std::string_view what;   // the driver's behaviour
+  std::string_view check;  // AREA/NAME of the kit's checks that find it, with * and ?
 
   // The personality of the reference driver below the defect, as JSON.
   std::string_view personality = "{}";

@@ -71,13 +71,13 @@ const Defect kDefects[] = {
      .memory = &kEndsWithModel},
     {.name = "claims-too-much",
      .what = "says that it supports SOFTMAX, and refuses to prepare it",
-     .area = "hal",
+     .check = "hal/promise/softmax",
      .personality = R"({"supports": {"not_operations": ["SOFTMAX"]}})",
      .supported = [](const Model&,
                      hal::SupportedOperations& answers) { answers.assign(answers.size(), true); }},
     {.name = "longest-forms-only",
      .what = "takes operations with all inputs that they may have, and not without",
-     .area = "hal",
+     .check = "hal/default_inputs/BATCH_TO_SPACE_ND",
      .supported =
          [](const Model& model, hal::SupportedOperations& answers) {
            for (size_t i = 0; i < answers.size(); ++i) {
@@ -86,39 +86,39 @@ const Defect kDefects[] = {
          }},
     {.name = "answers-too-few",
      .what = "answers for all operations but the last",
-     .area = "hal",
+     .check = "hal/model/V2_bool@1.3",
      .supported = [](const Model&, hal::SupportedOperations& answers) { answers.pop_back(); }},
     {.name = "prepares-nothing",
      .what = "fails to prepare every third model that it has claimed",
-     .area = "hal",
+     .check = "hal/prepare/deadlines",
      .personality = R"({"faults": [{"at": "prepare", "nth": 3, "do": "fail"}]})"},
     {.name = "crash-on-free",
      .what = "dies when a prepared model is released",
-     .area = "hal",
+     .check = "hal/prepare/callback_once@1.1",
      .personality = R"({"faults": [{"at": "release", "do": "crash"}]})"},
     {.name = "abort-at-work",
      .what = "aborts in its fifth execution",
-     .area = "hal",
+     .check = "hal/prepare/priorities_and_preferences",
      .personality = R"({"faults": [{"at": "execute", "nth": 5, "do": "abort"}]})"},
     {.name = "exit-at-work",
      .what = "ends its process in its fifth execution, as if all were well",
-     .area = "hal",
+     .check = "hal/prepare/priorities_and_preferences",
      .personality = R"({"faults": [{"at": "execute", "nth": 5, "do": "exit", "exit_status": 0}]})"},
     {.name = "hang-at-work",
      .what = "never returns from its fifth execution",
-     .area = "hal",
+     .check = "hal/prepare/priorities_and_preferences",
      .personality = R"({"faults": [{"at": "execute", "nth": 5, "times": 1, "do": "hang"}]})"},
     {.name = "exception-at-work",
      .what = "lets an exception out of its fifth execution",
-     .area = "hal",
+     .check = "hal/prepare/priorities_and_preferences",
      .personality = R"({"faults": [{"at": "execute", "nth": 5, "do": "throw", "text": "oh"}]})"},
     {.name = "not-available",
      .what = "says that it is offline",
-     .area = "hal",
+     .check = "hal/info/status@1.1",
      .personality = R"({"status": "offline"})"},
     {.name = "non-deterministic",
      .what = "every other time the last bit of a float result is another",
-     .area = "hal",
+     .check = "hal/prepare/priorities_and_preferences",
      .computed =
          [](Computed& c) {
            if (c.number % 2 == 0 || c.outputs.empty() || c.outputBytes[0] < 4) return;
@@ -128,7 +128,7 @@ const Defect kDefects[] = {
          }},
     {.name = "one-execution-at-a-time",
      .what = "damages results when two executions run at once",
-     .area = "hal",
+     .check = "hal/prepare/from_several_threads@1.0",
      .computed =
          [](Computed& c) {
            // Enough time for another execution to start.
@@ -137,14 +137,14 @@ const Defect kDefects[] = {
          }},
     {.name = "one-model-at-a-time",
      .what = "damages the results of all models except the newest",
-     .area = "hal",
+     .check = "hal/prepare/keeps_models_apart@1.0",
      .computed =
          [](Computed& c) {
            if (!c.isNewest) invertOutputs(c);
          }},
     {.name = "writes-beside",
      .what = "writes the byte behind each output",
-     .area = "hal",
+     .check = "hal/prepare/priorities_and_preferences",
      .computed =
          [](Computed& c) {
            for (size_t o = 0; o < c.outputs.size(); ++o) {
@@ -153,7 +153,7 @@ const Defect kDefects[] = {
          }},
     {.name = "writes-inputs",
      .what = "uses a large input as scratch memory",
-     .area = "hal",
+     .check = "hal/lifecycle/leaves_no_executions",
      .computed =
          [](Computed& c) {
            for (const hal::MappedArgument& input : c.inputs) {
@@ -164,7 +164,7 @@ const Defect kDefects[] = {
          }},
     {.name = "late-results",
      .what = "says that it is done, and writes the outputs 3 ms later",
-     .area = "hal",
+     .check = "hal/prepare/priorities_and_preferences",
      .computed =
          [](Computed& c) {
            for (size_t o = 0; o < c.outputs.size(); ++o) {
@@ -179,14 +179,14 @@ const Defect kDefects[] = {
          }},
     {.name = "ignored-loop-timeout",
      .what = "lets every WHILE run for 5 s",
-     .area = "hal",
+     .check = "hal/execute/loop_timeout",
      .options =
          [](hal::ExecuteOptions& options) {
            if (options.loopTimeout) options.loopTimeout = 5s;
          }},
     {.name = "ignored-deadline",
      .what = "does not look at the deadline once it computes",
-     .area = "hal",
+     .check = "hal/execute/deadline_is_kept",
      .options =
          [](hal::ExecuteOptions& options) {
            if (!options.deadline) return;
@@ -195,39 +195,39 @@ const Defect kDefects[] = {
          }},
     {.name = "hang-on-cancel",
      .what = "finishes an execution for a client that has gone",
-     .area = "hal",
+     .check = "hal/lifecycle/ends_in_the_middle",
      .options = [](hal::ExecuteOptions& options) { options.cancel = {}; },
      .atEnd = AtEnd::FINISH_WORK},
     {.name = "outlives-its-client",
      .what = "does not end when its client has gone",
-     .area = "hal",
+     .check = "hal/lifecycle/ends_with_its_client",
      .atEnd = AtEnd::STAY},
     {.name = "leaked-model",
      .what = "keeps 1 MiB for each model that it prepares",
-     .area = "hal",
+     .check = "hal/lifecycle/leaves_no_prepared_models",
      .prepared = [] { leak(1 << 20); }},
     {.name = "leaked-scratch",
      .what = "keeps 256 KiB for each execution",
-     .area = "hal",
+     .check = "hal/lifecycle/leaves_no_executions",
      .computed = [](Computed&) { leak(256 << 10); }},
     {.name = "leaked-descriptor",
      .what = "keeps a file open for each model that it prepares",
-     .area = "hal",
+     .check = "hal/lifecycle/leaves_no_prepared_models",
      .prepared = [] { (void)::memfd_create("forgotten", MFD_CLOEXEC); }},
     {.name = "changing-version",
      .what = "has another version string each time that it starts",
-     .area = "hal",
+     .check = "hal/info/says_the_same_after_a_restart",
      .info = [](hal::DeviceInfo& info) { info.versionString += fmt::format(" {}", ::getpid()); }},
     {.name = "changing-figures",
      .what = "has other capabilities each time that it starts",
-     .area = "hal",
+     .check = "hal/info/says_the_same_after_a_restart",
      .info =
          [](hal::DeviceInfo& info) {
            info.capabilities.ifPerformance.execTime = 1.0f + static_cast<float>(::getpid() % 1000);
          }},
     {.name = "many-models",
      .what = "dies when it has prepared more than 40 models",
-     .area = "random-graphs",
+     .check = "random-graphs/operation/*",
      .prepared =
          [] {
            static std::atomic<int> count = 0;
@@ -235,31 +235,31 @@ const Defect kDefects[] = {
          }},
     {.name = "cache-unchecked-token",
      .what = "loads a compilation for any token",
-     .area = "hal",
+     .check = "hal/cache/wrong_token_float32@1.2",
      .cache = &kNoTokenCheck},
     {.name = "cache-unchecked-content",
      .what = "loads cache files that were changed",
-     .area = "hal",
+     .check = "hal/cache/flipped_bits_float32@1.2",
      .cache = &kNoContentCheck},
     {.name = "cache-unchecked-length",
      .what = "loads cache files that are too long",
-     .area = "hal",
+     .check = "hal/cache/appended_bytes_float32@1.2",
      .cache = &kNoLengthCheck},
     {.name = "cache-offset",
      .what = "begins to read and write cache files where they stand",
-     .area = "hal",
+     .check = "hal/cache/non_zero_offset_float32@1.2",
      .cache = &kNoRewinding},
     {.name = "cache-fails-preparation",
      .what = "fails to prepare when it cannot write a cache file",
-     .area = "hal",
+     .check = "hal/cache/wrong_numbers_float32@1.2",
      .cache = &kNoTolerance},
     {.name = "cache-read-twice",
      .what = "checks a cache file, and reads it again to use it",
-     .area = "hal",
+     .check = "hal/cache/time_of_check_and_use_float32@1.3",
      .cache = &kReadsTwice},
     {.name = "cache-never-loads",
      .what = "saves compilations, and refuses them all",
-     .area = "hal",
+     .check = "hal/cache/comes_back_float32@1.2",
      .cache = &kNeverLoads},
 };
 

@@ -70,21 +70,18 @@ bool has(const Model& model, OperationType type) {
                      [&](const Operation& operation) { return operation.type == type; });
 }
 
-constexpr std::string_view kArea = "conformance";
-constexpr std::string_view kGraphs = "random-graphs";
-
 const Defect kDefects[] = {
     {.name = "ignored-activation",
      .what = "the activation fused into ADD, SUB and MUL is left out",
-     .area = kArea,
+     .check = "conformance/add/plain",
      .model = [](Model& m) { eachActivation(m, [](int32_t) { return 0; }); }},
     {.name = "relu6-unbounded",
      .what = "a fused RELU6 is computed as RELU",
-     .area = kArea,
+     .check = "conformance/add/plain",
      .model = [](Model& m) { eachActivation(m, [](int32_t a) { return a == 3 ? 1 : a; }); }},
     {.name = "swapped-operands",
      .what = "SUB subtracts its first input from its second",
-     .area = kArea,
+     .check = "conformance/sub/plain",
      .model =
          [](Model& m) {
            forEach(m, OperationType::SUB,
@@ -92,7 +89,7 @@ const Defect kDefects[] = {
          }},
     {.name = "off-by-one-padding",
      .what = "explicit padding of CONV_2D is one column to the left",
-     .area = kArea,
+     .check = "conformance/conv_2d/plain",
      .model =
          [](Model& m) {
            forEach(m, OperationType::CONV_2D, [](Model& model, Operation& o) {
@@ -110,7 +107,7 @@ const Defect kDefects[] = {
          }},
     {.name = "swapped-strides",
      .what = "the pools take the stride of the width for the height",
-     .area = kArea,
+     .check = "conformance/average_pool_2d/plain",
      .model =
          [](Model& m) {
            for (const OperationType type :
@@ -122,7 +119,7 @@ const Defect kDefects[] = {
          }},
     {.name = "swapped-axes",
      .what = "TRANSPOSE permutes the other way round",
-     .area = kArea,
+     .check = "conformance/transpose/plain",
      .model =
          [](Model& m) {
            forEach(m, OperationType::TRANSPOSE, [](Model& model, Operation& o) {
@@ -136,7 +133,7 @@ const Defect kDefects[] = {
          }},
     {.name = "wrong-rounding",
      .what = "CAST to integers rounds instead of cutting",
-     .area = kArea,
+     .check = "conformance/cast/plain",
      .computed =
          [](Computed& c) {
            if (!has(c.model, OperationType::CAST) || c.inputs.empty()) return;
@@ -152,7 +149,7 @@ const Defect kDefects[] = {
          }},
     {.name = "ignored-beta",
      .what = "SOFTMAX leaves out its factor",
-     .area = kArea,
+     .check = "conformance/softmax/plain",
      .model =
          [](Model& m) {
            forEach(m, OperationType::SOFTMAX,
@@ -160,24 +157,24 @@ const Defect kDefects[] = {
          }},
     {.name = "argmax-is-argmin",
      .what = "ARGMAX finds the smallest element",
-     .area = kArea,
+     .check = "conformance/argmax/plain",
      .model = [](Model& m) { retype(m, OperationType::ARGMAX, OperationType::ARGMIN); }},
     {.name = "less-equal-is-less",
      .what = "LESS_EQUAL is false of equal elements",
-     .area = kArea,
+     .check = "conformance/less_equal/plain",
      .model = [](Model& m) { retype(m, OperationType::LESS_EQUAL, OperationType::LESS); }},
     {.name = "maximum-is-minimum",
      .what = "MAXIMUM gives the smaller element",
-     .area = kArea,
+     .check = "conformance/maximum/plain",
      .model = [](Model& m) { retype(m, OperationType::MAXIMUM, OperationType::MINIMUM); }},
     {.name = "average-is-maximum",
      .what = "AVERAGE_POOL_2D gives the largest element",
-     .area = kArea,
+     .check = "conformance/average_pool_2d/plain",
      .model =
          [](Model& m) { retype(m, OperationType::AVERAGE_POOL_2D, OperationType::MAX_POOL_2D); }},
     {.name = "concatenated-backwards",
      .what = "CONCATENATION puts its first input behind its second",
-     .area = kArea,
+     .check = "conformance/concatenation/plain",
      .model =
          [](Model& m) {
            forEach(m, OperationType::CONCATENATION, [](Model&, Operation& o) {
@@ -186,7 +183,7 @@ const Defect kDefects[] = {
          }},
     {.name = "ignored-zero-point",
      .what = "DEQUANTIZE leaves out the zero point",
-     .area = kArea,
+     .check = "conformance/dequantize/plain",
      .model =
          [](Model& m) {
            forEach(m, OperationType::DEQUANTIZE, [](Model& model, Operation& o) {
@@ -195,7 +192,7 @@ const Defect kDefects[] = {
          }},
     {.name = "ignored-pad-value",
      .what = "PAD_V2 pads with zeros",
-     .area = kArea,
+     .check = "conformance/pad_v2/plain",
      .model =
          [](Model& m) {
            forEach(m, OperationType::PAD_V2, [](Model& model, Operation& o) {
@@ -205,14 +202,14 @@ const Defect kDefects[] = {
          }},
     {.name = "accuracy-1-percent",
      .what = "float results are 1 % too large",
-     .area = kArea,
+     .check = "conformance/abs/plain",
      .computed =
          [](Computed& c) {
            eachNumber<float>(c, TENSOR_FLOAT32, [](float x, size_t) { return x * 1.01f; });
          }},
     {.name = "quant8-off-by-two",
      .what = "quantised results are two units too large",
-     .area = kArea,
+     .check = "conformance/add/plain",
      .computed =
          [](Computed& c) {
            eachNumber<uint8_t>(c, TENSOR_QUANT8_ASYMM, [](uint8_t x, size_t) {
@@ -221,7 +218,7 @@ const Defect kDefects[] = {
          }},
     {.name = "last-element-missing",
      .what = "the last element of a float result is not written",
-     .area = kArea,
+     .check = "conformance/add/plain",
      .computed =
          [](Computed& c) {
            for (size_t o = 0; o < c.outputs.size(); ++o) {
@@ -231,7 +228,7 @@ const Defect kDefects[] = {
          }},
     {.name = "rotated-result",
      .what = "FULLY_CONNECTED gives the elements of its result in another order",
-     .area = kArea,
+     .check = "conformance/fully_connected/plain",
      .computed =
          [](Computed& c) {
            if (!has(c.model, OperationType::FULLY_CONNECTED) || c.outputBytes.empty()) return;
@@ -241,7 +238,7 @@ const Defect kDefects[] = {
          }},
     {.name = "bool-inverted",
      .what = "LOGICAL_NOT leaves its input as it is",
-     .area = kArea,
+     .check = "conformance/logical_not/plain",
      .computed =
          [](Computed& c) {
            if (!has(c.model, OperationType::LOGICAL_NOT)) return;
@@ -251,7 +248,7 @@ const Defect kDefects[] = {
     // The error is within the tolerance of single vectors.
     {.name = "quant8-biased",
      .what = "quantised results are one unit too large, each",
-     .area = kGraphs,
+     .check = "random-graphs/operation/DEPTH_TO_SPACE",
      .computed =
          [](Computed& c) {
            eachNumber<uint8_t>(c, TENSOR_QUANT8_ASYMM, [](uint8_t x, size_t) {
@@ -261,7 +258,7 @@ const Defect kDefects[] = {
     {.name = "reused-temporary",
      .what =
          "models of more than six operations share memory between temporaries that live at once",
-     .area = kGraphs,
+     .check = "random-graphs/graphs/11-20",
      .computed =
          [](Computed& c) {
            if (c.model.main.operations.size() <= 6 || c.outputBytes.empty()) return;
@@ -270,7 +267,7 @@ const Defect kDefects[] = {
          }},
     {.name = "forgotten-output",
      .what = "of a model with several outputs the last is not computed",
-     .area = kGraphs,
+     .check = "random-graphs/operation/LSTM",
      .computed =
          [](Computed& c) {
            if (c.outputs.size() < 3) return;
@@ -278,7 +275,7 @@ const Defect kDefects[] = {
          }},
     {.name = "float16-precision",
      .what = "computes float32 as float16",
-     .area = kGraphs,
+     .check = "random-graphs/operation/ADD",
      .computed =
          [](Computed& c) {
            eachNumber<float>(c, TENSOR_FLOAT32, [](float x, size_t) {

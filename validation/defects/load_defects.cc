@@ -32,54 +32,54 @@ std::mutex preparing;
 const Defect kDefects[] = {
     {.name = "crash-in-parallel",
      .what = "dies when four executions run at once",
-     .area = "crash",
+     .check = "crash/parallel-inference-stress",
      .computed =
          [](Computed& c) {
            if (isOneOfMany(c)) std::abort();
          }},
     {.name = "deadlock-in-parallel",
      .what = "never returns from executions of which four run at once",
-     .area = "crash",
+     .check = "crash/parallel-inference-stress",
      .computed =
          [](Computed& c) {
            if (isOneOfMany(c)) hang();
          }},
     {.name = "exception-in-parallel",
      .what = "fails when four executions run at once",
-     .area = "crash",
+     .check = "crash/parallel-inference-stress-in-process",
      .computed =
          [](Computed& c) {
            if (isOneOfMany(c)) throw std::runtime_error("no more than three at once");
          }},
     {.name = "crash-after-a-hundred",
      .what = "dies in its hundredth execution",
-     .area = "crash",
+     .check = "crash/multi-process-model-load-stress-100",
      .personality = R"({"faults": [{"at": "execute", "nth": 100, "do": "crash"}]})"},
     {.name = "hang-after-a-hundred",
      .what = "never returns from its hundredth execution, nor from a later one",
-     .area = "crash",
+     .check = "crash/client-early-termination-stress",
      .computed =
          [](Computed& c) {
            if (c.number >= 100) hang();
          }},
     {.name = "models-run-out",
      .what = "prepares no more than twenty models",
-     .area = "crash",
+     .check = "crash/parallel-inference-stress",
      .personality = R"({"faults": [{"at": "prepare", "nth": 21, "do": "fail"}]})"},
     {.name = "crash-after-releases",
      .what = "dies when it has released thirty models",
-     .area = "crash",
+     .check = "crash/memory-mapped-model-load-stress",
      .personality = R"({"faults": [{"at": "release", "nth": 30, "do": "crash"}]})"},
     {.name = "crash-of-mapped-constants",
      .what = "dies of a model with constants in a file",
-     .area = "crash",
+     .check = "crash/parallel-inference-stress-in-process",
      .model =
          [](Model& model) {
            if (!model.pools.empty()) std::abort();
          }},
     {.name = "memory-of-each-execution",
      .what = "keeps 256 KiB of each execution until its process ends",
-     .area = "crash",
+     .check = "crash/resource-growth-stress",
      .computed =
          [](Computed&) {
            constexpr size_t kSize = 256 << 10;
@@ -89,18 +89,18 @@ const Defect kDefects[] = {
          }},
     {.name = "descriptor-of-each-execution",
      .what = "keeps a file open for each execution",
-     .area = "crash",
+     .check = "crash/resource-growth-stress",
      .computed = [](Computed&) { (void)::memfd_create("forgotten", MFD_CLOEXEC); }},
     {.name = "slow-after-load",
      .what = "takes 25 ms more for each execution behind its two hundredth",
-     .area = "crash",
+     .check = "crash/slowdown-stress",
      .computed =
          [](Computed& c) {
            if (c.number > 200) std::this_thread::sleep_for(25ms);
          }},
     {.name = "compiling-stops-executions",
      .what = "lets executions wait for 100 ms when it has prepared a model",
-     .area = "crash",
+     .check = "crash/performance-degradation-stress",
      .computed = [](Computed&) { const std::lock_guard lock(preparing); },
      .prepared =
          [] {
@@ -109,7 +109,7 @@ const Defect kDefects[] = {
          }},
     {.name = "thread-of-each-model",
      .what = "leaves a thread running for each model that it prepares",
-     .area = "crash",
+     .check = "crash/resource-growth-stress",
      .prepared = [] { std::thread(hang).detach(); }},
 };
 

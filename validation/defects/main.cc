@@ -1,5 +1,5 @@
 // halyard-driver-defective: a driver with one of the defects, for the test of the validation kit.
-//   halyard-driver-defective --list                    lists every defect: name, area, behaviour
+//   halyard-driver-defective --list                    lists every defect: name, checks, behaviour
 //   halyard-driver-defective --fd=N -- --defect NAME   as Halyard starts it
 #include <sys/socket.h>
 #include <unistd.h>
@@ -35,7 +35,7 @@ Result<Defect> findDefect(std::string_view name) {
   if (name == "none") {
     return Defect{.name = "none",
                   .what = "is right",
-                  .area = "",
+                  .check = "",
                   .cache = &kNoFlaw,
                   .call = [](WireMessage&) {}};
   }
@@ -75,7 +75,7 @@ Status serveIntercepted(int fd, const Defect& defect) {
 
 int list() {
   for (const Defect& defect : allDefects()) {
-    fmt::print("{}\t{}\t{}\n", defect.name, defect.area, defect.what);
+    fmt::print("{}\t{}\t{}\n", defect.name, defect.check, defect.what);
   }
   return 0;
 }

@@ -27,12 +27,10 @@ Scores scoresOf(const Computed& computed) {
   return {static_cast<uint8_t*>(computed.outputs[0].data), size};
 }
 
-constexpr std::string_view kArea = "models";
-
 const Defect kDefects[] = {
     {.name = "one-class-missed",
      .what = "in networks, members of one class are found in another",
-     .area = kArea,
+     .check = "models/fashion_mnist_float/accuracy",
      .computed =
          [](Computed& c) {
            const Scores scores = scoresOf(c);
@@ -43,7 +41,7 @@ const Defect kDefects[] = {
          }},
     {.name = "one-in-a-hundred",
      .what = "each hundredth result of a network belongs to other classes",
-     .area = kArea,
+     .check = "models/fashion_mnist_float/accuracy",
      .computed =
          [](Computed& c) {
            const Scores scores = scoresOf(c);
@@ -53,7 +51,7 @@ const Defect kDefects[] = {
          }},
     {.name = "network-1-percent",
      .what = "float results of networks are 1 % too large",
-     .area = kArea,
+     .check = "models/fashion_mnist_float/accuracy",
      .computed =
          [](Computed& c) {
            const Scores scores = scoresOf(c);
@@ -67,7 +65,7 @@ const Defect kDefects[] = {
          }},
     {.name = "score-of-4-bits",
      .what = "in networks of 8 bits, scores have four",
-     .area = kArea,
+     .check = "models/fashion_mnist_int8/accuracy",
      .computed =
          [](Computed& c) {
            const Scores scores = scoresOf(c);

@@ -52,7 +52,7 @@ void giveBrokenPipe(WireMessage& m) {
 const Defect kDefects[] = {
     {.name = "wrong-status",
      .what = "answers GENERAL_FAILURE where a model is wrong",
-     .area = "hal",
+     .check = "hal/model/V1_no_operation@1.0",
      .answer =
          [](WireMessage& m) {
            KJ_IF_MAYBE (fields, statusOf(m)) {
@@ -63,7 +63,7 @@ const Defect kDefects[] = {
          }},
     {.name = "launches-everything",
      .what = "launches the preparation of wrong models, and tells of the error later",
-     .area = "hal",
+     .check = "hal/model/V1_no_operation@1.0",
      .answer =
          [](WireMessage& m) {
            KJ_IF_MAYBE (fields, statusOf(m)) {
@@ -74,7 +74,7 @@ const Defect kDefects[] = {
          }},
     {.name = "launch-and-callback-differ",
      .what = "has another error in the callback than at the launch",
-     .area = "hal",
+     .check = "hal/model/V1_no_operation@1.3",
      .answer =
          [](WireMessage& m) {
            if (m.interface != capnp::typeId<wire::v1_3::IPreparedModelCallback>()) return;
@@ -84,11 +84,11 @@ const Defect kDefects[] = {
          }},
     {.name = "success-without-model",
      .what = "reports success without a prepared model",
-     .area = "hal",
+     .check = "hal/prepare/deadlines",
      .answer = dropPrepared},
     {.name = "error-with-values",
      .what = "answers getSupportedOperations with values beside an error",
-     .area = "hal",
+     .check = "hal/model/V1_no_operation@1.3",
      .answer =
          [](WireMessage& m) {
            onResult<V13, V13::GetSupportedOperations13Results>(m, 1, [](auto results) {
@@ -117,7 +117,7 @@ const Defect kDefects[] = {
          }},
     {.name = "error-without-text",
      .what = "does not say why it fails",
-     .area = "hal",
+     .check = "hal/model/V1_no_operation@1.0",
      .answer =
          [](WireMessage& m) {
            KJ_IF_MAYBE (fields, statusOf(m)) {
@@ -126,7 +126,7 @@ const Defect kDefects[] = {
          }},
     {.name = "times-unasked",
      .what = "reports times without a request for them",
-     .area = "hal",
+     .check = "hal/prepare/priorities_and_preferences",
      .answer =
          [](WireMessage& m) {
            onExecution(m, true, [](ExecutionFields::Builder fields) {
@@ -136,7 +136,7 @@ const Defect kDefects[] = {
          }},
     {.name = "device-slower-than-driver",
      .what = "reports more time on the device than in the driver",
-     .area = "hal",
+     .check = "hal/prepare/priorities_and_preferences",
      .answer =
          [](WireMessage& m) {
            onExecution(m, true, [](ExecutionFields::Builder fields) {
@@ -146,7 +146,7 @@ const Defect kDefects[] = {
          }},
     {.name = "shapes-with-an-error",
      .what = "reports shapes of an execution that failed",
-     .area = "hal",
+     .check = "hal/execute/R1_input_missing@1.2",
      .answer =
          [](WireMessage& m) {
            onExecution(m, false, [](ExecutionFields::Builder fields) {
@@ -155,7 +155,7 @@ const Defect kDefects[] = {
          }},
     {.name = "no-shapes",
      .what = "does not report the shapes that a model leaves open",
-     .area = "hal",
+     .check = "hal/prepare/unknown_dimensions@1.2",
      .answer =
          [](WireMessage& m) {
            onExecution(m, true,
@@ -163,7 +163,7 @@ const Defect kDefects[] = {
          }},
     {.name = "wrong-shapes",
      .what = "reports a larger first dimension than a result has",
-     .area = "hal",
+     .check = "hal/prepare/priorities_and_preferences",
      .answer =
          [](WireMessage& m) {
            onExecution(m, true, [](ExecutionFields::Builder fields) {
@@ -175,11 +175,11 @@ const Defect kDefects[] = {
          }},
     {.name = "broken-doorbell",
      .what = "does not watch its client's doorbell, and gives a broken pipe for one",
-     .area = "hal",
+     .check = "hal/burst/runs@1.2",
      .answer = giveBrokenPipe},
     {.name = "insufficient-is-failure",
      .what = "answers GENERAL_FAILURE when an output does not fit",
-     .area = "hal",
+     .check = "hal/execute/too_small@1.3",
      .answer =
          [](WireMessage& m) {
            KJ_IF_MAYBE (fields, statusOf(m)) {
@@ -190,7 +190,7 @@ const Defect kDefects[] = {
          }},
     {.name = "insufficient-said-to-fit",
      .what = "says of an output that does not fit that it does",
-     .area = "hal",
+     .check = "hal/execute/too_small@1.3",
      .answer =
          [](WireMessage& m) {
            onExecution(m, false, [](ExecutionFields::Builder fields) {
@@ -199,7 +199,7 @@ const Defect kDefects[] = {
          }},
     {.name = "figure-of-zero",
      .what = "has a power usage of 0",
-     .area = "hal",
+     .check = "hal/info/capabilities@1.3",
      .answer =
          [](WireMessage& m) {
            onResult<V13, V13::GetCapabilities13Results>(m, 0, [](auto results) {
@@ -208,7 +208,7 @@ const Defect kDefects[] = {
          }},
     {.name = "unsorted-figures",
      .what = "has a table of operand types that does not ascend",
-     .area = "hal",
+     .check = "hal/info/capabilities@1.2",
      .answer =
          [](WireMessage& m) {
            onResult<V12, V12::GetCapabilities12Results>(m, 2, [](auto results) {
@@ -218,7 +218,7 @@ const Defect kDefects[] = {
          }},
     {.name = "unknown-type",
      .what = "has the type UNKNOWN",
-     .area = "hal",
+     .check = "hal/info/type@1.2",
      .answer =
          [](WireMessage& m) {
            onResult<V12, V12::GetTypeResults>(
@@ -226,7 +226,7 @@ const Defect kDefects[] = {
          }},
     {.name = "empty-version",
      .what = "has an empty version string",
-     .area = "hal",
+     .check = "hal/info/version_string@1.2",
      .answer =
          [](WireMessage& m) {
            onResult<V12, V12::GetVersionStringResults>(
@@ -234,7 +234,7 @@ const Defect kDefects[] = {
          }},
     {.name = "many-cache-files",
      .what = "wants 33 cache files",
-     .area = "hal",
+     .check = "hal/info/cache_files@1.3",
      .answer =
          [](WireMessage& m) {
            onResult<V12, V12::GetNumberOfCacheFilesNeededResults>(
@@ -242,7 +242,7 @@ const Defect kDefects[] = {
          }},
     {.name = "bad-extension-name",
      .what = "has an extension called Fast Maths",
-     .area = "hal",
+     .check = "hal/info/extensions@1.3",
      .answer =
          [](WireMessage& m) {
            onResult<V12, V12::GetSupportedExtensionsResults>(
@@ -250,7 +250,7 @@ const Defect kDefects[] = {
          }},
     {.name = "early-fence",
      .what = "says that a fenced execution is complete when it begins",
-     .area = "hal",
+     .check = "hal/fenced/runs",
      .answer =
          [](WireMessage& m) {
            onResult<Prepared13, Prepared13::ExecuteFencedResults>(
@@ -258,7 +258,7 @@ const Defect kDefects[] = {
          }},
     {.name = "early-info",
      .what = "reports success of fenced executions that have not begun",
-     .area = "hal",
+     .check = "hal/fenced/failing_fence",
      .answer =
          [](WireMessage& m) {
            onResult<Fenced, Fenced::GetExecutionInfoResults>(
@@ -266,14 +266,14 @@ const Defect kDefects[] = {
          }},
     {.name = "token-of-zero",
      .what = "gives buffers the token 0",
-     .area = "hal",
+     .check = "hal/memory/refused_orders",
      .answer =
          [](WireMessage& m) {
            onResult<V13, V13::AllocateResults>(m, 4, [](auto results) { results.setToken(0); });
          }},
     {.name = "same-token",
      .what = "gives all buffers the same token",
-     .area = "hal",
+     .check = "hal/memory/tokens",
      .answer =
          [](WireMessage& m) {
            onResult<V13, V13::AllocateResults>(m, 4, [](auto results) {
@@ -282,7 +282,7 @@ const Defect kDefects[] = {
          }},
     {.name = "copies-nothing",
      .what = "says that it has copied a buffer without content",
-     .area = "hal",
+     .check = "hal/memory/copies",
      .answer =
          [](WireMessage& m) {
            if (m.interface == capnp::typeId<wire::v1_3::IBuffer>()) setStatus(m, Code::NONE);

@@ -69,7 +69,7 @@ void completeSizes(wire::Subgraph::Builder subgraph, capnp::List<uint32_t>::Buil
 const Defect kDefects[] = {
     {.name = "unchecked-loop-sizes",
      .what = "takes loops of unknown sizes",
-     .area = "hal",
+     .check = "hal/model/V15_while_input_of_unknown_size@1.3",
      .call =
          [](WireMessage& m) {
            constexpr auto kWhile = static_cast<int32_t>(OperationType::WHILE);
@@ -88,14 +88,14 @@ const Defect kDefects[] = {
          }},
     {.name = "unchecked-consumers",
      .what = "takes models with wrong numbers of consumers",
-     .area = "hal",
+     .check = "hal/model/V13_too_few_consumers@1.0",
      .call =
          [](WireMessage& m) {
            KJ_IF_MAYBE (model, modelOf(m)) countConsumers(*model);
          }},
     {.name = "unchecked-scale",
      .what = "takes floats with a scale",
-     .area = "hal",
+     .check = "hal/model/V5_scale_of_float32@1.0",
      .call =
          [](WireMessage& m) {
            eachOperand(m, [](wire::Operand::Builder o) {
@@ -104,7 +104,7 @@ const Defect kDefects[] = {
          }},
     {.name = "unchecked-zero-point",
      .what = "takes quantised tensors with any zero point",
-     .area = "hal",
+     .check = "hal/model/V6_zero_point_256_of_quant8@1.1",
      .call =
          [](WireMessage& m) {
            eachOperand(m, [](wire::Operand::Builder o) {
@@ -115,7 +115,7 @@ const Defect kDefects[] = {
          }},
     {.name = "unchecked-scalar-dimensions",
      .what = "takes scalars with dimensions",
-     .area = "hal",
+     .check = "hal/model/V3_scalar_with_a_dimension@1.0",
      .call =
          [](WireMessage& m) {
            eachOperand(m, [](wire::Operand::Builder o) {
@@ -124,7 +124,7 @@ const Defect kDefects[] = {
          }},
     {.name = "unchecked-location",
      .what = "takes inputs and outputs that lie somewhere",
-     .area = "hal",
+     .check = "hal/model/V8_input_with_an_offset@1.0",
      .call =
          [](WireMessage& m) {
            eachOperand(m, [](wire::Operand::Builder o) {
@@ -133,7 +133,7 @@ const Defect kDefects[] = {
          }},
     {.name = "unchecked-double-inputs",
      .what = "takes models that list an input twice",
-     .area = "hal",
+     .check = "hal/model/V12_input_twice@1.0",
      .call =
          [](WireMessage& m) {
            KJ_IF_MAYBE (model, modelOf(m)) {
@@ -144,7 +144,7 @@ const Defect kDefects[] = {
          }},
     {.name = "unchecked-surplus-input",
      .what = "leaves out what an ADD has too many of",
-     .area = "hal",
+     .check = "hal/model/V11_input_added@1.1",
      .call =
          [](WireMessage& m) {
            KJ_IF_MAYBE (model, modelOf(m)) {
@@ -160,7 +160,7 @@ const Defect kDefects[] = {
          }},
     {.name = "unchecked-preference",
      .what = "takes an undefined preference",
-     .area = "hal",
+     .check = "hal/model/V16_preference_3@1.3",
      .call =
          [](WireMessage& m) {
            KJ_IF_MAYBE (params,
@@ -172,7 +172,7 @@ const Defect kDefects[] = {
          }},
     {.name = "unchecked-priority",
      .what = "takes an undefined priority",
-     .area = "hal",
+     .check = "hal/model/V16_priority_-1@1.3",
      .call =
          [](WireMessage& m) {
            KJ_IF_MAYBE (params,
@@ -184,7 +184,7 @@ const Defect kDefects[] = {
          }},
     {.name = "crash-on-bad-index",
      .what = "dies of an operand index outside of the model",
-     .area = "hal",
+     .check = "hal/model/V11_input_index_outside@1.0",
      .call =
          [](WireMessage& m) {
            KJ_IF_MAYBE (model, modelOf(m)) {
@@ -198,7 +198,7 @@ const Defect kDefects[] = {
          }},
     {.name = "crash-on-nonsense",
      .what = "dies of an undefined lifetime",
-     .area = "hostile",
+     .check = "hostile/client/50",
      .call =
          [](WireMessage& m) {
            eachOperand(m, [](wire::Operand::Builder o) {
@@ -207,7 +207,7 @@ const Defect kDefects[] = {
          }},
     {.name = "unchecked-request-dimensions",
      .what = "does not look at the dimensions of a request",
-     .area = "hal",
+     .check = "hal/execute/R4_other_rank_of_an_input@1.0",
      .call =
          [](WireMessage& m) {
            KJ_IF_MAYBE (request, requestOf(m)) {
@@ -218,7 +218,7 @@ const Defect kDefects[] = {
          }},
     {.name = "unchecked-token",
      .what = "takes memory of its own for tokens that it does not know",
-     .area = "hal",
+     .check = "hal/execute/R6_unknown_token_of_an_input@1.3",
      .call =
          [](WireMessage& m) {
            KJ_IF_MAYBE (request, requestOf(m)) {
@@ -247,7 +247,7 @@ const Defect kDefects[] = {
          }},
     {.name = "unchecked-fence",
      .what = "leaves out fences that are null",
-     .area = "hal",
+     .check = "hal/fenced/null_fence",
      .call =
          [](WireMessage& m) {
            using Params = wire::v1_3::IPreparedModel::ExecuteFencedParams;
@@ -265,7 +265,7 @@ const Defect kDefects[] = {
          }},
     {.name = "ignored-fences",
      .what = "does not wait for fences",
-     .area = "hal",
+     .check = "hal/fenced/reads_after_fences",
      .call =
          [](WireMessage& m) {
            using Params = wire::v1_3::IPreparedModel::ExecuteFencedParams;
@@ -275,7 +275,7 @@ const Defect kDefects[] = {
          }},
     {.name = "stale-burst-slot",
      .what = "keeps the memory of a slot that was given up",
-     .area = "hal",
+     .check = "hal/burst/freed_slot@1.2",
      .call =
          [](WireMessage& m) {
            using Params = wire::v1_2::IBurstContext::FreeMemoryParams;
@@ -285,7 +285,7 @@ const Defect kDefects[] = {
          }},
     {.name = "unchecked-channels",
      .what = "opens bursts without an event word",
-     .area = "hal",
+     .check = "hal/burst/channels@1.2",
      .call =
          [](WireMessage& m) {
            using Params = wire::v1_2::IPreparedModel::ConfigureExecutionBurstParams;
@@ -296,7 +296,7 @@ const Defect kDefects[] = {
          }},
     {.name = "deaf-to-its-doorbell",
      .what = "says that it watches its client's doorbell, and watches another",
-     .area = "hal",
+     .check = "hal/burst/runs@1.2",
      .call =
          [](WireMessage& m) {
            using Params = wire::v1_2::IPreparedModel::ConfigureExecutionBurstParams;
@@ -310,7 +310,7 @@ const Defect kDefects[] = {
          }},
     {.name = "unchecked-roles",
      .what = "allocates buffers that have a role twice",
-     .area = "hal",
+     .check = "hal/memory/refused_orders",
      .call =
          [](WireMessage& m) {
            using Params = wire::v1_3::IDevice::AllocateParams;
@@ -324,7 +324,7 @@ const Defect kDefects[] = {
          }},
     {.name = "unchecked-copy",
      .what = "takes any dimensions for the content of a buffer",
-     .area = "hal",
+     .check = "hal/memory/refused_copies",
      .call =
          [](WireMessage& m) {
            KJ_IF_MAYBE (params,

@@ -1,4 +1,7 @@
 // Runs the rows that need only a device, and calls that are not misuses.
+#include <android/NeuralNetworksSupportLibraryImpl.h>
+#include <halyard/halyard.h>
+
 #include "validation/misuse/misuse_for_test.h"
 
 namespace halyard::misuse {
@@ -8,6 +11,7 @@ INSTANTIATE_TEST_SUITE_P(All, MisuseTable, ::testing::ValuesIn(allMisuses()), ro
 
 TEST(MisuseTables, HaveRowsForEveryFunction) {
   expectRowsForEveryFunction(allMisuses(), "LIBNEURALNETWORKS");
+  expectRowsForEveryFunction(allMisuses(), "LIBNEURALNETWORKS_SUPPORT_LIBRARY");
 }
 
 TEST(MisuseTables, NothingIsFreedWithNull) {
@@ -19,6 +23,34 @@ TEST(MisuseTables, NothingIsFreedWithNull) {
   ANeuralNetworksMemoryDesc_free(nullptr);
   ANeuralNetworksModel_free(nullptr);
 }
+
+// A fact without an info is zero, and leaves an error.
+template <typename Function, typename... More>
+void expectNothing(const std::string& name, Function function, More... more) {
+  EXPECT_FALSE(function(nullptr)) << name;
+  EXPECT_EQ(halyard_lastErrorCode(), kUnexpectedNull) << name;
+  EXPECT_EQ(halyard_lastErrorText(), name + ": the info is null");
+  if constexpr (sizeof...(more) > 0) expectNothing(more...);
+}
+#define FACT(name) "SL_ANeuralNetworksDiagnostic" #name, SL_ANeuralNetworksDiagnostic##name
+
+TEST(MisuseTables, FactsOfNoInfo) {
+  expectNothing(
+      FACT(CompilationInfo_getSessionId), FACT(CompilationInfo_getNnApiVersion),
+      FACT(CompilationInfo_getModelArchHash), FACT(CompilationInfo_getDeviceIds),
+      FACT(CompilationInfo_getErrorCode), FACT(CompilationInfo_getInputDataClass),
+      FACT(CompilationInfo_getOutputDataClass), FACT(CompilationInfo_getCompilationTimeNanos),
+      FACT(CompilationInfo_isCachingEnabled), FACT(CompilationInfo_isControlFlowUsed),
+      FACT(CompilationInfo_areDynamicTensorsUsed), FACT(ExecutionInfo_getSessionId),
+      FACT(ExecutionInfo_getNnApiVersion), FACT(ExecutionInfo_getModelArchHash),
+      FACT(ExecutionInfo_getDeviceIds), FACT(ExecutionInfo_getExecutionMode),
+      FACT(ExecutionInfo_getInputDataClass), FACT(ExecutionInfo_getOutputDataClass),
+      FACT(ExecutionInfo_getErrorCode), FACT(ExecutionInfo_getRuntimeExecutionTimeNanos),
+      FACT(ExecutionInfo_getDriverExecutionTimeNanos),
+      FACT(ExecutionInfo_getHardwareExecutionTimeNanos), FACT(ExecutionInfo_isCachingEnabled),
+      FACT(ExecutionInfo_isControlFlowUsed), FACT(ExecutionInfo_areDynamicTensorsUsed));
+}
+#undef FACT
 
 TEST(MisuseTables, WhatReturnsNoCode) {
   EXPECT_EQ(ANeuralNetworks_getRuntimeFeatureLevel(), ANEURALNETWORKS_FEATURE_LEVEL_8);

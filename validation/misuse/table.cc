@@ -62,8 +62,11 @@ void checkCode(int actual, int code, std::string_view text, std::string_view cal
 }
 
 std::string Misuse::function() const {
-  // The second '_' ends the object and the function.
-  return "ANeuralNetworks" + name.substr(0, name.find('_', name.find('_') + 1));
+  const std::string prefix = name.starts_with("SL_") ? "SL_" : "";
+  // The second '_' behind the prefix ends the object and the function.
+  const size_t object = name.find('_', prefix.size());
+  return prefix + "ANeuralNetworks" +
+         name.substr(prefix.size(), name.find('_', object + 1) - prefix.size());
 }
 
 Status tryMisuse(const Misuse& row, const ANeuralNetworksDevice* device, bool checksDriversText) {
@@ -86,7 +89,7 @@ std::vector<Misuse> joined(std::initializer_list<std::vector<Misuse>> tables) {
 std::vector<Misuse> allMisuses() {
   return joined({deviceMisuses(), operandMisuses(), graphMisuses(), compilationMisuses(),
                  executionMisuses(), argumentMisuses(), eventAndBurstMisuses(), memoryMisuses(),
-                 extensionMisuses()});
+                 extensionMisuses(), supportLibraryMisuses()});
 }
 
 }  // namespace halyard::misuse

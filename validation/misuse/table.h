@@ -17,7 +17,7 @@ namespace halyard::misuse {
 
 struct Misuse {
   // The function without "ANeuralNetworks", '_' and the fault, in CamelCase:
-  // "Model_addOperand_NullType".
+  // "Model_addOperand_NullType", "SL_Device_getVendorExtensionName_NullResult".
   std::string name;
   int code;
   // A part of the text, which names the fault. The whole text begins with the function's name.
@@ -56,6 +56,7 @@ std::vector<Misuse> extensionMisuses();
 std::vector<Misuse> graphMisuses();
 std::vector<Misuse> memoryMisuses();
 std::vector<Misuse> operandMisuses();
+std::vector<Misuse> supportLibraryMisuses();
 
 std::vector<Misuse> joined(std::initializer_list<std::vector<Misuse>> tables);
 

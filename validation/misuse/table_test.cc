@@ -18,7 +18,8 @@ namespace {
 // Whether the function returns no code.
 bool cannotFail(const std::string& function) {
   return function.ends_with("_free") || function.ends_with("LoopTimeout") ||
-         function.ends_with("_getRuntimeFeatureLevel");
+         function.ends_with("_getRuntimeFeatureLevel") || function.ends_with("_getSLDriverImpl") ||
+         function.starts_with("SL_ANeuralNetworksDiagnostic");
 }
 
 std::vector<std::string> publicFunctions(const std::string& symbolVersion) {

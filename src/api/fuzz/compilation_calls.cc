@@ -1,5 +1,9 @@
-// Calls for compilations and bursts.
+// Calls for compilations, bursts and devices.
+#include <android/NeuralNetworksSupportLibraryImpl.h>
+#include <sys/mman.h>
+
 #include "api/fuzz/calls.h"
+#include "halyard/driver/unique_fd.h"
 
 namespace halyard::api::fuzz {
 namespace {
@@ -98,11 +102,66 @@ void dropBurst(ObjectTable& table, ByteSource& bytes) {
   if (const auto* const burst = table.pick(table.bursts, bytes)) table.drop(burst);
 }
 
+// Descriptors of memory, of no file, and invalid ones. The callee duplicates what it keeps.
+void setCacheFiles(ObjectTable& table, ByteSource& bytes) {
+  ANeuralNetworksCompilation* const handle = handleOf(table.pick(table.compilations, bytes));
+  std::vector<int> files(bytes.below(4));
+  std::vector<UniqueFd> memory;
+  for (int& file : files) {
+    switch (bytes.below(3)) {
+      case 0:
+        memory.emplace_back(::memfd_create("fuzz", MFD_CLOEXEC));
+        file = memory.back().get();
+        break;
+      case 1:
+        file = 1 << 20;
+        break;
+      default:
+        file = -1;
+    }
+  }
+  const uint8_t* const token = table.buffer(ANEURALNETWORKS_BYTE_SIZE_OF_CACHE_TOKEN, bytes);
+  const auto modelFiles = static_cast<uint32_t>(bytes.below(files.size() + 1));
+  check(SL_ANeuralNetworksCompilation_setCachingFromFds(
+      handle, bytes.oneIn(5) ? nullptr : files.data(), modelFiles, files.data() + modelFiles,
+      static_cast<uint32_t>(files.size()) - modelFiles, bytes.oneIn(5) ? nullptr : token));
+}
+
+void askDevice(ObjectTable&, ByteSource& bytes) {
+  const ANeuralNetworksDevice* const device = bytes.oneIn(10) ? nullptr : cpuDevice();
+  const auto index = static_cast<uint32_t>(bytes.byte());
+  uint32_t count = 0;
+  const char* name = nullptr;
+  SL_ANeuralNetworksPerformanceInfo info;
+  switch (bytes.below(5)) {
+    case 0:
+      check(SL_ANeuralNetworksDevice_getPerformanceInfo(device, static_cast<int8_t>(index), &info));
+      return;
+    case 1:
+      if (check(SL_ANeuralNetworksDevice_getVendorExtensionName(device, index, &name)) &&
+          name == nullptr) {
+        fail("an extension without a name");
+      }
+      return;
+    case 2:
+      check(SL_ANeuralNetworksDevice_forEachVendorExtensionOperandTypeInformation(
+          device, index, nullptr, [](SL_ANeuralNetworksExtensionOperandTypeInformation, void*) {}));
+      return;
+    case 3:
+      check(SL_ANeuralNetworksDevice_forEachOperandPerformanceInfo(
+          device, nullptr, [](SL_ANeuralNetworksOperandPerformanceInfo, void*) {}));
+      return;
+    default:
+      check(SL_ANeuralNetworksDevice_getNumberOfCacheFilesNeeded(device, &count, &count));
+  }
+}
+
 }  // namespace
 
 std::span<const Call> compilationCalls() {
-  static constexpr Call kCalls[] = {create,      setWishes,       finish,   askAlignment,
-                                    createBurst, dropCompilation, dropBurst};
+  static constexpr Call kCalls[] = {create,       setWishes,     finish,
+                                    askAlignment, createBurst,   dropCompilation,
+                                    dropBurst,    setCacheFiles, askDevice};
   return kCalls;
 }
 

@@ -1,0 +1,15 @@
+// The shaders, compiled at build time.
+// Thread safety: pure functions. Ownership: static storage.
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+namespace halyard::vulkandriver {
+
+enum class Shader : uint8_t;
+
+// SPIR-V.
+std::span<const uint32_t> shaderCode(Shader shader);
+
+}  // namespace halyard::vulkandriver

@@ -1,0 +1,36 @@
+#include "kernels/kernel_list.h"
+
+#include <algorithm>
+
+namespace halyard::vulkandriver {
+namespace {
+
+struct Entry {
+  OperationType type;
+  Kernel kernel;
+};
+
+using enum OperationType;
+constexpr Entry kKernels[] = {
+    {ADD, recordBinary},         {SUB, recordBinary},         {MUL, recordBinary},
+    {DIV, recordBinary},         {MAXIMUM, recordBinary},     {MINIMUM, recordBinary},
+    {PRELU, recordBinary},       {EQUAL, recordBinary},       {NOT_EQUAL, recordBinary},
+    {LESS, recordBinary},        {LESS_EQUAL, recordBinary},  {GREATER, recordBinary},
+    {GREATER_EQUAL, recordBinary}, {LOGICAL_AND, recordBinary}, {LOGICAL_OR, recordBinary},
+    {ABS, recordUnary},          {EXP, recordUnary},          {FLOOR, recordUnary},
+    {LOG, recordUnary},          {NEG, recordUnary},          {RSQRT, recordUnary},
+    {SIN, recordUnary},          {SQRT, recordUnary},         {RELU, recordUnary},
+    {RELU1, recordUnary},        {RELU6, recordUnary},        {TANH, recordUnary},
+    {LOGISTIC, recordUnary},     {ELU, recordUnary},          {HARD_SWISH, recordUnary},
+    {LOGICAL_NOT, recordUnary},  {CAST, recordUnary},         {QUANTIZE, recordUnary},
+    {DEQUANTIZE, recordUnary},
+};
+
+}  // namespace
+
+Kernel kernelOf(OperationType type) {
+  const auto* const found = std::ranges::find(kKernels, type, &Entry::type);
+  return found == std::end(kKernels) ? nullptr : found->kernel;
+}
+
+}  // namespace halyard::vulkandriver
