@@ -9,6 +9,9 @@ namespace {
 constexpr uint32_t kBinary[] = {
 #include "shaders/binary.inc"
 };
+constexpr uint32_t kRecurrent[] = {
+#include "shaders/recurrent.inc"
+};
 constexpr uint32_t kUnary[] = {
 #include "shaders/unary.inc"
 };
@@ -19,6 +22,8 @@ std::span<const uint32_t> shaderCode(Shader shader) {
   switch (shader) {
     case Shader::BINARY:
       return kBinary;
+    case Shader::RECURRENT:
+      return kRecurrent;
     case Shader::UNARY:
       return kUnary;
   }

@@ -10,6 +10,7 @@ namespace halyard::vulkandriver {
 Kernel kernelOf(OperationType type);
 
 Status recordBinary(const Site& site, Recording& recording);
+Status recordRecurrent(const Site& site, Recording& recording);
 Status recordUnary(const Site& site, Recording& recording);
 
 }  // namespace halyard::vulkandriver
