@@ -24,13 +24,13 @@ constexpr Entry kKernels[] = {
     {LOGISTIC, recordUnary},     {ELU, recordUnary},          {HARD_SWISH, recordUnary},
     {LOGICAL_NOT, recordUnary},  {CAST, recordUnary},         {QUANTIZE, recordUnary},
     {DEQUANTIZE, recordUnary},
-    {RNN, recordRecurrent},
-    {LSTM, recordRecurrent},
-    {SVDF, recordRecurrent},
-    {UNIDIRECTIONAL_SEQUENCE_RNN, recordRecurrent},
-    {UNIDIRECTIONAL_SEQUENCE_LSTM, recordRecurrent},
-    {BIDIRECTIONAL_SEQUENCE_RNN, recordRecurrent},
-    {BIDIRECTIONAL_SEQUENCE_LSTM, recordRecurrent},
+    {RNN, recordRnnStep},
+    {LSTM, recordLstmStep},
+    {SVDF, recordSvdf},
+    {UNIDIRECTIONAL_SEQUENCE_RNN, recordRnnSequence},
+    {UNIDIRECTIONAL_SEQUENCE_LSTM, recordLstmSequence},
+    {BIDIRECTIONAL_SEQUENCE_RNN, recordBidirectionalRnn},
+    {BIDIRECTIONAL_SEQUENCE_LSTM, recordBidirectionalLstm},
 };
 
 }  // namespace

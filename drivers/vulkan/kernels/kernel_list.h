@@ -10,7 +10,13 @@ namespace halyard::vulkandriver {
 Kernel kernelOf(OperationType type);
 
 Status recordBinary(const Site& site, Recording& recording);
-Status recordRecurrent(const Site& site, Recording& recording);
+Status recordRnnStep(const Site& site, Recording& recording);
+Status recordRnnSequence(const Site& site, Recording& recording);
+Status recordBidirectionalRnn(const Site& site, Recording& recording);
+Status recordLstmStep(const Site& site, Recording& recording);
+Status recordLstmSequence(const Site& site, Recording& recording);
+Status recordBidirectionalLstm(const Site& site, Recording& recording);
+Status recordSvdf(const Site& site, Recording& recording);
 Status recordUnary(const Site& site, Recording& recording);
 
 }  // namespace halyard::vulkandriver

@@ -97,61 +97,6 @@ Place recordRnnCell(RecurrentSteps& steps, const Site& site, const ops::Sequence
   return state;
 }
 
-Status recordRnnStep(const Site& site, Recording& recording) {
-  RecurrentActivation activation = RecurrentActivation::NONE;
-  HALYARD_RETURN_IF_ERROR(ops::readRecurrentActivation(site.context, 5, &activation));
-  RecurrentSteps steps(site, recording);
-  const ops::SequenceOrder order = {.batch = site.input(0).dims[0]};
-  const size_t units = site.output(1).dims[1];
-  const Place state =
-      recordRnnCell(steps, site, order, 1, {{0, {1}}}, activation, {site.out(1), units, 0});
-  steps.storeState(state, 0);
-  return okStatus();
-}
-
-Status recordRnnSequence(const Site& site, Recording& recording) {
-  RecurrentActivation activation = RecurrentActivation::NONE;
-  int32_t timeMajor = 0;
-  HALYARD_RETURN_IF_ERROR(ops::readRecurrentActivation(site.context, 5, &activation));
-  HALYARD_RETURN_IF_ERROR(site.context.read(6, &timeMajor), "time_major");
-  const ops::SequenceOrder order = sequenceOrder(site.input(0).dims, timeMajor != 0, false);
-  HALYARD_RETURN_IF_ERROR(checkSteps(order.steps));
-  RecurrentSteps steps(site, recording);
-  const Place state = recordRnnCell(steps, site, order, 1, {{0, {1}}}, activation,
-                                    {site.out(0), site.output(0).dims[2], 0});
-  if (site.outputs.size() > 1) steps.storeState(state, 1);
-  return okStatus();
-}
-
-Status recordBidirectionalRnn(const Site& site, Recording& recording) {
-  constexpr size_t kCells[] = {1, 5};
-  constexpr size_t kAux = 9;
-  RecurrentActivation activation = RecurrentActivation::NONE;
-  bool timeMajor = false;
-  bool merged = false;
-  HALYARD_RETURN_IF_ERROR(ops::readRecurrentActivation(site.context, 12, &activation));
-  HALYARD_RETURN_IF_ERROR(site.context.read(13, &timeMajor), "time_major");
-  HALYARD_RETURN_IF_ERROR(site.context.read(14, &merged), "merge_outputs");
-  const Linking linking = linkingAt(site, kAux, kAux + 1);
-  RecurrentSteps steps(site, recording);
-  for (const size_t direction : {0, 1}) {
-    const bool isBackward = direction == 1;
-    const ops::SequenceOrder order = sequenceOrder(site.input(0).dims, timeMajor, isBackward);
-    HALYARD_RETURN_IF_ERROR(checkSteps(order.steps));
-    const size_t cell = kCells[direction];
-    const size_t source = isBackward && linking == Linking::PARALLEL ? kAux : 0;
-    std::vector<SourceAt> sources = {{source, {cell}}};
-    if (linking == Linking::CROSS) sources.push_back({kAux, {kAux + 1 + direction}});
-    const Place state = recordRnnCell(
-        steps, site, order, cell, sources, activation,
-        bidirectionalResult(site, merged, isBackward, site.input(kCells[0] + 2).dims[0],
-                            site.input(kCells[1] + 2).dims[0]));
-    const size_t output = (merged ? 1 : 2) + direction;
-    if (output < site.outputs.size()) steps.storeState(state, output);
-  }
-  return okStatus();
-}
-
 // --- LSTM.
 
 // The positions of a direction's first operands.
@@ -213,6 +158,63 @@ Status recordLstmCell(RecurrentSteps& steps, const Site& site, const ops::Sequen
     }
     steps.store(projected, batch, width, bias, RecurrentActivation::NONE, projection ? limit : 0,
                 last->hidden, result.at(order, step));
+  }
+  return okStatus();
+}
+
+}  // namespace
+
+Status recordRnnStep(const Site& site, Recording& recording) {
+  RecurrentActivation activation = RecurrentActivation::NONE;
+  HALYARD_RETURN_IF_ERROR(ops::readRecurrentActivation(site.context, 5, &activation));
+  RecurrentSteps steps(site, recording);
+  const ops::SequenceOrder order = {.batch = site.input(0).dims[0]};
+  const size_t units = site.output(1).dims[1];
+  const Place state =
+      recordRnnCell(steps, site, order, 1, {{0, {1}}}, activation, {site.out(1), units, 0});
+  steps.storeState(state, 0);
+  return okStatus();
+}
+
+Status recordRnnSequence(const Site& site, Recording& recording) {
+  RecurrentActivation activation = RecurrentActivation::NONE;
+  int32_t timeMajor = 0;
+  HALYARD_RETURN_IF_ERROR(ops::readRecurrentActivation(site.context, 5, &activation));
+  HALYARD_RETURN_IF_ERROR(site.context.read(6, &timeMajor), "time_major");
+  const ops::SequenceOrder order = sequenceOrder(site.input(0).dims, timeMajor != 0, false);
+  HALYARD_RETURN_IF_ERROR(checkSteps(order.steps));
+  RecurrentSteps steps(site, recording);
+  const Place state = recordRnnCell(steps, site, order, 1, {{0, {1}}}, activation,
+                                    {site.out(0), site.output(0).dims[2], 0});
+  if (site.outputs.size() > 1) steps.storeState(state, 1);
+  return okStatus();
+}
+
+Status recordBidirectionalRnn(const Site& site, Recording& recording) {
+  constexpr size_t kCells[] = {1, 5};
+  constexpr size_t kAux = 9;
+  RecurrentActivation activation = RecurrentActivation::NONE;
+  bool timeMajor = false;
+  bool merged = false;
+  HALYARD_RETURN_IF_ERROR(ops::readRecurrentActivation(site.context, 12, &activation));
+  HALYARD_RETURN_IF_ERROR(site.context.read(13, &timeMajor), "time_major");
+  HALYARD_RETURN_IF_ERROR(site.context.read(14, &merged), "merge_outputs");
+  const Linking linking = linkingAt(site, kAux, kAux + 1);
+  RecurrentSteps steps(site, recording);
+  for (const size_t direction : {0, 1}) {
+    const bool isBackward = direction == 1;
+    const ops::SequenceOrder order = sequenceOrder(site.input(0).dims, timeMajor, isBackward);
+    HALYARD_RETURN_IF_ERROR(checkSteps(order.steps));
+    const size_t cell = kCells[direction];
+    const size_t source = isBackward && linking == Linking::PARALLEL ? kAux : 0;
+    std::vector<SourceAt> sources = {{source, {cell}}};
+    if (linking == Linking::CROSS) sources.push_back({kAux, {kAux + 1 + direction}});
+    const Place state = recordRnnCell(
+        steps, site, order, cell, sources, activation,
+        bidirectionalResult(site, merged, isBackward, site.input(kCells[0] + 2).dims[0],
+                            site.input(kCells[1] + 2).dims[0]));
+    const size_t output = (merged ? 1 : 2) + direction;
+    if (output < site.outputs.size()) steps.storeState(state, output);
   }
   return okStatus();
 }
@@ -279,8 +281,6 @@ Status recordBidirectionalLstm(const Site& site, Recording& recording) {
   return okStatus();
 }
 
-// --- SVDF.
-
 Status recordSvdf(const Site& site, Recording& recording) {
   RecurrentActivation activation = RecurrentActivation::NONE;
   int32_t rank = 0;
@@ -295,27 +295,6 @@ Status recordSvdf(const Site& site, Recording& recording) {
   steps.svdf(newest, batch, filters / static_cast<size_t>(rank), static_cast<size_t>(rank),
              site.input(2).dims[1], activation);
   return okStatus();
-}
-
-}  // namespace
-
-Status recordRecurrent(const Site& site, Recording& recording) {
-  switch (site.type) {
-    case OperationType::RNN:
-      return recordRnnStep(site, recording);
-    case OperationType::UNIDIRECTIONAL_SEQUENCE_RNN:
-      return recordRnnSequence(site, recording);
-    case OperationType::BIDIRECTIONAL_SEQUENCE_RNN:
-      return recordBidirectionalRnn(site, recording);
-    case OperationType::LSTM:
-      return recordLstmStep(site, recording);
-    case OperationType::UNIDIRECTIONAL_SEQUENCE_LSTM:
-      return recordLstmSequence(site, recording);
-    case OperationType::BIDIRECTIONAL_SEQUENCE_LSTM:
-      return recordBidirectionalLstm(site, recording);
-    default:
-      return recordSvdf(site, recording);
-  }
 }
 
 }  // namespace halyard::vulkandriver
