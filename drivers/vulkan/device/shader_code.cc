@@ -12,6 +12,9 @@ constexpr uint32_t kBinary[] = {
 constexpr uint32_t kUnary[] = {
 #include "shaders/unary.inc"
 };
+constexpr uint32_t kMove[] = {
+#include "shaders/move.inc"
+};
 
 }  // namespace
 
@@ -21,6 +24,10 @@ std::span<const uint32_t> shaderCode(Shader shader) {
       return kBinary;
     case Shader::UNARY:
       return kUnary;
+    case Shader::MOVE:
+      return kMove;
+    default:
+      break;
   }
   return {};
 }

@@ -24,6 +24,20 @@ constexpr Entry kKernels[] = {
     {LOGISTIC, recordUnary},     {ELU, recordUnary},          {HARD_SWISH, recordUnary},
     {LOGICAL_NOT, recordUnary},  {CAST, recordUnary},         {QUANTIZE, recordUnary},
     {DEQUANTIZE, recordUnary},
+    {RESHAPE, recordSameOrder},
+    {SQUEEZE, recordSameOrder},
+    {EXPAND_DIMS, recordSameOrder},
+    {TRANSPOSE, recordTranspose},
+    {SLICE, recordSlice},
+    {PAD, recordPad},
+    {PAD_V2, recordPad},
+    {CONCATENATION, recordConcatenation},
+    {SPLIT, recordSplit},
+    {DEPTH_TO_SPACE, recordDepthSpace},
+    {SPACE_TO_DEPTH, recordDepthSpace},
+    {BATCH_TO_SPACE_ND, recordBatchToSpace},
+    {CHANNEL_SHUFFLE, recordChannelShuffle},
+    {TILE, recordTile},
 };
 
 }  // namespace

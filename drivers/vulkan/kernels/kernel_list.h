@@ -11,5 +11,15 @@ Kernel kernelOf(OperationType type);
 
 Status recordBinary(const Site& site, Recording& recording);
 Status recordUnary(const Site& site, Recording& recording);
+Status recordSameOrder(const Site& site, Recording& recording);
+Status recordTranspose(const Site& site, Recording& recording);
+Status recordSlice(const Site& site, Recording& recording);
+Status recordPad(const Site& site, Recording& recording);
+Status recordConcatenation(const Site& site, Recording& recording);
+Status recordSplit(const Site& site, Recording& recording);
+Status recordDepthSpace(const Site& site, Recording& recording);
+Status recordBatchToSpace(const Site& site, Recording& recording);
+Status recordChannelShuffle(const Site& site, Recording& recording);
+Status recordTile(const Site& site, Recording& recording);
 
 }  // namespace halyard::vulkandriver
