@@ -15,6 +15,9 @@ constexpr uint32_t kUnary[] = {
 constexpr uint32_t kMove[] = {
 #include "shaders/move.inc"
 };
+constexpr uint32_t kWindow[] = {
+#include "shaders/window.inc"
+};
 
 }  // namespace
 
@@ -26,6 +29,8 @@ std::span<const uint32_t> shaderCode(Shader shader) {
       return kUnary;
     case Shader::MOVE:
       return kMove;
+    case Shader::WINDOW:
+      return kWindow;
     default:
       break;
   }

@@ -38,6 +38,13 @@ constexpr Entry kKernels[] = {
     {BATCH_TO_SPACE_ND, recordBatchToSpace},
     {CHANNEL_SHUFFLE, recordChannelShuffle},
     {TILE, recordTile},
+    {CONV_2D, recordConv},
+    {GROUPED_CONV_2D, recordConv},
+    {DEPTHWISE_CONV_2D, recordDepthwise},
+    {FULLY_CONNECTED, recordFullyConnected},
+    {AVERAGE_POOL_2D, recordPool},
+    {MAX_POOL_2D, recordPool},
+    {L2_POOL_2D, recordPool},
 };
 
 }  // namespace

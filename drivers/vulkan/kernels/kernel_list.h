@@ -21,5 +21,9 @@ Status recordDepthSpace(const Site& site, Recording& recording);
 Status recordBatchToSpace(const Site& site, Recording& recording);
 Status recordChannelShuffle(const Site& site, Recording& recording);
 Status recordTile(const Site& site, Recording& recording);
+Status recordConv(const Site& site, Recording& recording);
+Status recordDepthwise(const Site& site, Recording& recording);
+Status recordFullyConnected(const Site& site, Recording& recording);
+Status recordPool(const Site& site, Recording& recording);
 
 }  // namespace halyard::vulkandriver
