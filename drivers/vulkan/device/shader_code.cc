@@ -15,6 +15,12 @@ constexpr uint32_t kRecurrent[] = {
 constexpr uint32_t kUnary[] = {
 #include "shaders/unary.inc"
 };
+constexpr uint32_t kMove[] = {
+#include "shaders/move.inc"
+};
+constexpr uint32_t kWindow[] = {
+#include "shaders/window.inc"
+};
 
 }  // namespace
 
@@ -26,6 +32,12 @@ std::span<const uint32_t> shaderCode(Shader shader) {
       return kRecurrent;
     case Shader::UNARY:
       return kUnary;
+    case Shader::MOVE:
+      return kMove;
+    case Shader::WINDOW:
+      return kWindow;
+    default:
+      break;
   }
   return {};
 }

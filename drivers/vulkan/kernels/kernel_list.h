@@ -18,5 +18,19 @@ Status recordLstmSequence(const Site& site, Recording& recording);
 Status recordBidirectionalLstm(const Site& site, Recording& recording);
 Status recordSvdf(const Site& site, Recording& recording);
 Status recordUnary(const Site& site, Recording& recording);
+Status recordSameOrder(const Site& site, Recording& recording);
+Status recordTranspose(const Site& site, Recording& recording);
+Status recordSlice(const Site& site, Recording& recording);
+Status recordPad(const Site& site, Recording& recording);
+Status recordConcatenation(const Site& site, Recording& recording);
+Status recordSplit(const Site& site, Recording& recording);
+Status recordDepthSpace(const Site& site, Recording& recording);
+Status recordBatchToSpace(const Site& site, Recording& recording);
+Status recordChannelShuffle(const Site& site, Recording& recording);
+Status recordTile(const Site& site, Recording& recording);
+Status recordConv(const Site& site, Recording& recording);
+Status recordDepthwise(const Site& site, Recording& recording);
+Status recordFullyConnected(const Site& site, Recording& recording);
+Status recordPool(const Site& site, Recording& recording);
 
 }  // namespace halyard::vulkandriver

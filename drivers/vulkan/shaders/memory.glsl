@@ -68,8 +68,10 @@ void storeInteger(int type, int offset, int i, int value) {
 }
 
 float activated(float value, int activation) {
-  if (activation == 1) return max(value, 0.0);
-  if (activation == 2) return clamp(value, -1.0, 1.0);
-  if (activation == 3) return clamp(value, 0.0, 6.0);
-  return value;
+  // Keeps NaN.
+  if (activation == 0) return value;
+  const float low = activation == 2 ? -1.0 : 0.0;
+  if (value < low) return low;
+  if (activation == 2 && value > 1.0) return 1.0;
+  return activation == 3 && value > 6.0 ? 6.0 : value;
 }
