@@ -4,6 +4,7 @@
 
 #include "device/vulkan_device.h"
 #include "plan/model_recording.h"
+#include "plan/omitting_model.h"
 #include "plan/vulkan_model.h"
 
 namespace halyard::vulkandriver {
@@ -33,6 +34,17 @@ hal::DeviceInfo describe(const VulkanDevice& device) {
   return info;
 }
 
+Result<std::shared_ptr<hal::PreparedModel>> prepareOn(const std::shared_ptr<VulkanDevice>& device,
+                                                      std::shared_ptr<const Model> model) {
+  Recording recording(model->main.operands.size());
+  const std::vector<Status> answers = recordModel(*model, device->mostBytes(), recording);
+  for (size_t i = 0; i < answers.size(); ++i) {
+    HALYARD_RETURN_IF_ERROR(Status(answers[i]), "{}",
+                            operationText(i, model->main.operations[i].type));
+  }
+  return VulkanModel::create(device, std::move(model), recording);
+}
+
 class VulkanDriver final : public hal::Device {
  public:
   explicit VulkanDriver(std::shared_ptr<VulkanDevice> device)
@@ -55,13 +67,12 @@ class VulkanDriver final : public hal::Device {
       return makeStatus(ResultCode::MISSED_DEADLINE_PERSISTENT,
                         "the deadline has passed before the model was prepared");
     }
-    Recording recording(model->main.operands.size());
-    const std::vector<Status> answers = recordModel(*model, device_->mostBytes(), recording);
-    for (size_t i = 0; i < answers.size(); ++i) {
-      HALYARD_RETURN_IF_ERROR(Status(answers[i]), "{}",
-                              operationText(i, model->main.operations[i].type));
-    }
-    return VulkanModel::create(device_, model.share(), recording);
+    const auto prepare = [device = device_](std::shared_ptr<const Model> given) {
+      return prepareOn(device, std::move(given));
+    };
+    HALYARD_ASSIGN_OR_RETURN(std::shared_ptr<hal::PreparedModel> whole, prepare(model.share()));
+    return std::shared_ptr<hal::PreparedModel>(
+        std::make_shared<OmittingModel>(model.share(), std::move(whole), prepare));
   }
 
  private:
