@@ -25,5 +25,7 @@ Status recordConv(const Site& site, Recording& recording);
 Status recordDepthwise(const Site& site, Recording& recording);
 Status recordFullyConnected(const Site& site, Recording& recording);
 Status recordPool(const Site& site, Recording& recording);
+Status recordReduction(const Site& site, Recording& recording);
+Status recordLine(const Site& site, Recording& recording);
 
 }  // namespace halyard::vulkandriver
