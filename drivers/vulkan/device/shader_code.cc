@@ -21,6 +21,9 @@ constexpr uint32_t kMove[] = {
 constexpr uint32_t kWindow[] = {
 #include "shaders/window.inc"
 };
+constexpr uint32_t kLines[] = {
+#include "shaders/lines.inc"
+};
 
 }  // namespace
 
@@ -34,10 +37,10 @@ std::span<const uint32_t> shaderCode(Shader shader) {
       return kUnary;
     case Shader::MOVE:
       return kMove;
+    case Shader::LINES:
+      return kLines;
     case Shader::WINDOW:
       return kWindow;
-    default:
-      break;
   }
   return {};
 }

@@ -32,5 +32,11 @@ Status recordConv(const Site& site, Recording& recording);
 Status recordDepthwise(const Site& site, Recording& recording);
 Status recordFullyConnected(const Site& site, Recording& recording);
 Status recordPool(const Site& site, Recording& recording);
+Status recordReduction(const Site& site, Recording& recording);
+Status recordLine(const Site& site, Recording& recording);
+Status recordTransposedConv(const Site& site, Recording& recording);
+Status recordMatmul(const Site& site, Recording& recording);
+Status recordReverse(const Site& site, Recording& recording);
+Status recordPack(const Site& site, Recording& recording);
 
 }  // namespace halyard::vulkandriver

@@ -244,6 +244,34 @@ Status recordChannelShuffle(const Site& site, Recording& recording) {
                  recording);
 }
 
+Status recordReverse(const Site& site, Recording& recording) {
+  std::span<const int32_t> axes;
+  HALYARD_RETURN_IF_ERROR(readInts(site, 1, &axes));
+  const auto view = ops::axisView(site.input(0).dims, static_cast<size_t>(axes[0]));
+  const auto inner = static_cast<ptrdiff_t>(view.inner);
+  const auto whole = static_cast<ptrdiff_t>(view.extent) * inner;
+  Move move = moveOf(
+      site, 0, 0, {{view.outer, whole, whole}, {view.extent, -inner, inner}, {view.inner, 1, 1}});
+  move.sourceFirst = (view.extent - 1) * view.inner;
+  return addMove(move, recording);
+}
+
+Status recordPack(const Site& site, Recording& recording) {
+  int32_t axis = 0;
+  HALYARD_RETURN_IF_ERROR(site.context.read(0, &axis));
+  const ops::Tensor& output = site.output(0);
+  const auto view = ops::axisView(output.dims, static_cast<size_t>(axis));
+  for (size_t i = 1; i < site.inputs.size(); ++i) {
+    Move move = moveOf(site, i, 0,
+                       {{view.outer, static_cast<ptrdiff_t>(view.inner),
+                         static_cast<ptrdiff_t>(view.extent * view.inner)},
+                        {view.inner, 1, 1}});
+    move.targetFirst = (i - 1) * view.inner;
+    HALYARD_RETURN_IF_ERROR(addMove(move, recording));
+  }
+  return okStatus();
+}
+
 Status recordTile(const Site& site, Recording& recording) {
   std::span<const int32_t> multiples;
   HALYARD_RETURN_IF_ERROR(readInts(site, 1, &multiples));

@@ -1,6 +1,7 @@
 // Convolutions of all kinds, full connections and pools.
 #include <bit>
 #include <cstring>
+#include <optional>
 
 #include "kernels/kernel_list.h"
 #include "ops/activation.h"
@@ -8,12 +9,14 @@
 #include "ops/data_movement.h"
 #include "ops/multiply_accumulate.h"
 #include "ops/requantize.h"
+#include "ops/transposed_geometry.h"
 
 namespace halyard::vulkandriver {
 namespace {
 
 // As in shaders/window.comp.
-enum class WindowFunction : int32_t { SUM, AVERAGE, NORM, MAXIMUM };
+enum class WindowFunction : int32_t { SUM, AVERAGE, NORM, MAXIMUM, TRANSPOSED };
+constexpr int32_t kNoBias = 8;  // beside the activation
 
 // Distances between the neighbours in each direction, in elements.
 struct ImageSteps {
@@ -27,7 +30,8 @@ struct FilterSteps {
   int32_t result;  // channel of the result
   int32_t height;
   int32_t width;
-  int32_t channel;  // channel of the image
+  int32_t channel;    // channel of the image
+  int32_t batch = 0;  // one filter for each image
 };
 
 struct WindowPlan {
@@ -40,6 +44,8 @@ struct WindowPlan {
   size_t inputsOfGroup = 1;
   FilterSteps filter = {};
   ops::FuseCode activation = ops::FuseCode::NONE;
+  bool hasBias = true;
+  std::optional<ImageSteps> inputSteps;  // if other than by `input` and `nchw`
 };
 
 ImageSteps stepsOf(const ops::ImageDims& dims, bool nchw) {
@@ -71,16 +77,17 @@ Place addMultipliers(const Site& site, size_t channels, Recording& recording) {
 
 Status addWindow(const Site& site, const WindowPlan& plan, Recording& recording) {
   HALYARD_ASSIGN_OR_RETURN(const ElementKind kind, elementKind(site.input(0).type));
-  const bool isSum = plan.function == WindowFunction::SUM;
+  const bool isSum = plan.function == WindowFunction::SUM ||
+                     plan.function == WindowFunction::TRANSPOSED;
   ElementKind filterKind = kind;
   if (isSum) {
     if (!isFilterTaken(site.input(1))) return badData("the filter has no scales");
     HALYARD_ASSIGN_OR_RETURN(filterKind, elementKind(site.input(1).type));
   }
-  const ImageSteps in = stepsOf(plan.input, plan.nchw);
+  const ImageSteps in = plan.inputSteps.value_or(stepsOf(plan.input, plan.nchw));
   const ImageSteps out = stepsOf(plan.output, plan.nchw);
   std::vector<Parameter> parameters = {site.in(0), isSum ? site.in(1) : site.in(0),
-                                       isSum ? site.in(2) : site.in(0), site.out(0)};
+                                       isSum && plan.hasBias ? site.in(2) : site.in(0), site.out(0)};
   const auto append = [&parameters](std::initializer_list<int64_t> values) {
     for (const int64_t value : values) parameters.emplace_back(static_cast<int32_t>(value));
   };
@@ -93,15 +100,20 @@ Status addWindow(const Site& site, const WindowPlan& plan, Recording& recording)
   append({height.padBefore, width.padBefore});
   append({static_cast<int64_t>(plan.resultsOfGroup), static_cast<int64_t>(plan.inputsOfGroup)});
   append({plan.filter.result, plan.filter.height, plan.filter.width, plan.filter.channel});
-  if (!isReal(kind)) {
+  if (isReal(kind) || kind == ElementKind::INT32) {
+    append({0, 0, 0, 0, 0, 0});
+  } else {
     const auto range = ops::activationRange(plan.activation, site.output(0));
     append({site.input(0).zeroPoint, isSum ? ops::filterZeroPoint(site.input(1)) : 0,
             site.output(0).zeroPoint, range.min, range.max});
-    if (isSum) parameters.emplace_back(addMultipliers(site, plan.output.channels, recording));
+    parameters.push_back(isSum ? addMultipliers(site, plan.output.channels, recording)
+                               : Parameter(0));
   }
+  append({plan.filter.batch});
   recording.add({Shader::WINDOW,
                  {static_cast<int32_t>(plan.function), static_cast<int32_t>(kind),
-                  static_cast<int32_t>(filterKind), static_cast<int32_t>(plan.activation)},
+                  static_cast<int32_t>(filterKind),
+                  static_cast<int32_t>(plan.activation) | (plan.hasBias ? 0 : kNoBias)},
                  std::move(parameters),
                  static_cast<uint32_t>(site.output(0).elementCount())});
   return okStatus();
@@ -171,6 +183,55 @@ Status recordFullyConnected(const Site& site, Recording& recording) {
   plan.inputsOfGroup = weights[1];
   plan.resultsOfGroup = weights[0];
   plan.filter = {static_cast<int32_t>(weights[1]), 0, 0, 1};
+  return addWindow(site, plan, recording);
+}
+
+Status recordTransposedConv(const Site& site, Recording& recording) {
+  ops::TransposedPlan read;
+  HALYARD_RETURN_IF_ERROR(ops::readTransposedPlan(site.context, &read));
+  const auto windowOf = [](const ops::TransposedAxis& axis) {
+    return ops::WindowAxis{axis.input, axis.filter, axis.stride, 1, axis.padBefore, axis.output};
+  };
+  const Shape& filter = site.input(1).dims;  // [channels, height, width, channels of the input]
+  WindowPlan plan;
+  plan.function = WindowFunction::TRANSPOSED;
+  plan.window = {windowOf(read.height), windowOf(read.width)};
+  plan.input = read.input;
+  plan.output = read.output;
+  plan.nchw = read.nchw;
+  plan.resultsOfGroup = filter[0];
+  plan.inputsOfGroup = filter[3];
+  const auto depth = static_cast<int32_t>(filter[3]);
+  const auto width = static_cast<int32_t>(filter[2]);
+  plan.filter = {static_cast<int32_t>(filter[1]) * width * depth, width * depth, depth, 1};
+  HALYARD_RETURN_IF_ERROR(
+      ops::readFuseCode(site.context, read.activationInput, &plan.activation));
+  return addWindow(site, plan, recording);
+}
+
+// The rows of the left side are the positions of an image, the right side is its filter.
+Status recordMatmul(const Site& site, Recording& recording) {
+  bool adjointLeft = false;
+  bool adjointRight = false;
+  HALYARD_RETURN_IF_ERROR(site.context.read(2, &adjointLeft));
+  HALYARD_RETURN_IF_ERROR(site.context.read(3, &adjointRight));
+  const Shape& left = site.input(0).dims;
+  const Shape& result = site.output(0).dims;
+  const uint32_t rows = result[result.size() - 2];
+  const uint32_t columns = result[result.size() - 1];
+  const uint32_t depth = left[left.size() - (adjointLeft ? 2 : 1)];
+  const auto batch = static_cast<uint32_t>(site.output(0).elementCount() / rows / columns);
+  WindowPlan plan;
+  plan.hasBias = false;
+  plan.input = {batch, rows, 1, depth};
+  HALYARD_RETURN_IF_ERROR(resolve({}, 1, 1, columns, &plan));
+  plan.inputsOfGroup = depth;
+  plan.resultsOfGroup = columns;
+  const auto steps = [](uint32_t step) { return static_cast<int32_t>(step); };
+  plan.inputSteps = {steps(rows * depth), steps(adjointLeft ? 1 : depth), 0,
+                     steps(adjointLeft ? rows : 1)};
+  plan.filter = {steps(adjointRight ? depth : 1), 0, 0, steps(adjointRight ? 1 : columns),
+                 steps(columns * depth)};
   return addWindow(site, plan, recording);
 }
 

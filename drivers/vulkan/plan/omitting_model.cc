@@ -51,10 +51,10 @@ hal::ExecutionResult OmittingModel::executeSynchronously(const hal::Request& req
     // Only models and requests are bad data, not executions.
     const ResultCode code =
         status.code() == ResultCode::BAD_DATA ? ResultCode::OP_FAILED : status.code();
-    return {makeStatus(code, "inputs {} are omitted: {}", fmt::join(omitted, ", "),
-                       status.message()),
-            {},
-            {}};
+    return {
+        makeStatus(code, "inputs {} are omitted: {}", fmt::join(omitted, ", "), status.message()),
+        {},
+        {}};
   }
   hal::Request given = request;
   eraseAt(given.inputs, omitted);

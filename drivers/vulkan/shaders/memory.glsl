@@ -13,6 +13,7 @@ layout(constant_id = 3) const int OPTION = 0;
 
 layout(set = 0, binding = 0) buffer Ints { int ints[]; };
 layout(set = 0, binding = 0) buffer Floats { float floats[]; };
+layout(set = 0, binding = 0) buffer Doubles { double doubles[]; };
 layout(set = 0, binding = 0) buffer Halves { float16_t halves[]; };
 layout(set = 0, binding = 0) buffer Unsigned { uint8_t bytes[]; };
 layout(set = 0, binding = 0) buffer Signed { int8_t signedBytes[]; };
@@ -74,4 +75,15 @@ float activated(float value, int activation) {
   if (value < low) return low;
   if (activation == 2 && value > 1.0) return 1.0;
   return activation == 3 && value > 6.0 ? 6.0 : value;
+}
+
+// The stored value of `units`, to nearest, with ties away from zero. NaN gives `low`.
+int quantised(double units, int zeroPoint, int low, int high) {
+  const double least = double(low - zeroPoint);
+  const double most = double(high - zeroPoint);
+  double limited = units > least ? units : least;
+  limited = limited < most ? limited : most;
+  // The largest number below one half.
+  const double rounder = 0.49999999999999994lf;
+  return int(limited + (limited < 0.0lf ? -rounder : rounder)) + zeroPoint;
 }

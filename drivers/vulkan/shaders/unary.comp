@@ -57,16 +57,9 @@ void main() {
       storeInteger(RESULT_TYPE, to, i, loadInteger(RESULT_TYPE, table, entry));
     }
   } else if (FUNCTION == QUANTIZE) {
-    // Ties are away from zero. NaN gives the lowest value, as in the reference kernel.
     const float units = loadReal(TYPE, from, i) / realParameter(2);
-    const int zeroPoint = parameter(3);
-    const int low = parameter(4) - zeroPoint;
-    const int high = parameter(5) - zeroPoint;
-    double limited = units > float(low) ? double(units) : double(low);
-    limited = limited < double(high) ? limited : double(high);
-    const double half1 = 0.49999999999999994lf;
-    const int rounded = int(limited + (limited < 0.0lf ? -half1 : half1));
-    storeInteger(RESULT_TYPE, to, i, rounded + zeroPoint);
+    storeInteger(RESULT_TYPE, to, i,
+                 quantised(double(units), parameter(3), parameter(4), parameter(5)));
   } else if (FUNCTION == CAST) {
     if (isReal(TYPE)) {
       const float x = loadReal(TYPE, from, i);
