@@ -24,6 +24,9 @@ constexpr uint32_t kWindow[] = {
 constexpr uint32_t kLines[] = {
 #include "shaders/lines.inc"
 };
+constexpr uint32_t kResize[] = {
+#include "shaders/resize.inc"
+};
 
 }  // namespace
 
@@ -37,6 +40,8 @@ std::span<const uint32_t> shaderCode(Shader shader) {
       return kUnary;
     case Shader::MOVE:
       return kMove;
+    case Shader::RESIZE:
+      return kResize;
     case Shader::LINES:
       return kLines;
     case Shader::WINDOW:

@@ -38,6 +38,8 @@ constexpr Entry kKernels[] = {
     {BATCH_TO_SPACE_ND, recordBatchToSpace},
     {CHANNEL_SHUFFLE, recordChannelShuffle},
     {TILE, recordTile},
+    {RESIZE_BILINEAR, recordResize},
+    {RESIZE_NEAREST_NEIGHBOR, recordResize},
     {TRANSPOSE_CONV_2D, recordTransposedConv},
     {BATCH_MATMUL, recordMatmul},
     {REVERSE, recordReverse},

@@ -38,5 +38,6 @@ Status recordTransposedConv(const Site& site, Recording& recording);
 Status recordMatmul(const Site& site, Recording& recording);
 Status recordReverse(const Site& site, Recording& recording);
 Status recordPack(const Site& site, Recording& recording);
+Status recordResize(const Site& site, Recording& recording);
 
 }  // namespace halyard::vulkandriver

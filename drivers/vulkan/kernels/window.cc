@@ -3,6 +3,7 @@
 #include <cstring>
 #include <optional>
 
+#include "kernels/image_steps.h"
 #include "kernels/kernel_list.h"
 #include "ops/activation.h"
 #include "ops/conv_geometry.h"
@@ -17,14 +18,6 @@ namespace {
 // As in shaders/window.comp.
 enum class WindowFunction : int32_t { SUM, AVERAGE, NORM, MAXIMUM, TRANSPOSED };
 constexpr int32_t kNoBias = 8;  // beside the activation
-
-// Distances between the neighbours in each direction, in elements.
-struct ImageSteps {
-  int32_t batch;
-  int32_t height;
-  int32_t width;
-  int32_t channel;
-};
 
 struct FilterSteps {
   int32_t result;  // channel of the result
@@ -47,15 +40,6 @@ struct WindowPlan {
   bool hasBias = true;
   std::optional<ImageSteps> inputSteps;  // if other than by `input` and `nchw`
 };
-
-ImageSteps stepsOf(const ops::ImageDims& dims, bool nchw) {
-  const auto height = static_cast<int32_t>(dims.height);
-  const auto width = static_cast<int32_t>(dims.width);
-  const auto channels = static_cast<int32_t>(dims.channels);
-  const int32_t image = height * width * channels;
-  if (nchw) return {image, width, 1, height * width};
-  return {image, width * channels, channels, 1};
-}
 
 bool isFilterTaken(const ops::Tensor& filter) {
   return filter.type != OperandType::TENSOR_QUANT8_SYMM_PER_CHANNEL || filter.channelQuant != nullptr;

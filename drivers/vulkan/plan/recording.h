@@ -12,7 +12,7 @@
 namespace halyard::vulkandriver {
 
 // A family of functions, one shader each.
-enum class Shader : uint8_t { BINARY, UNARY, MOVE, LINES, WINDOW, RECURRENT };
+enum class Shader : uint8_t { BINARY, UNARY, MOVE, LINES, WINDOW, RESIZE, RECURRENT };
 
 // How a shader reads and writes elements. Values as in shaders/memory.glsl.
 enum class ElementKind : int32_t { FLOAT32, FLOAT16, INT32, UINT8, INT8, BOOL8 };

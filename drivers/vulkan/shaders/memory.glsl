@@ -48,6 +48,8 @@ float loadReal(int type, int offset, int i) {
 int loadInteger(int type, int offset, int i) {
   if (type == INT32) return ints[(offset >> 2) + i];
   if (type == INT8) return int(signedBytes[offset + i]);
+  // Any byte but 0 is true.
+  if (type == BOOL8) return int(bytes[offset + i] != uint8_t(0));
   return int(bytes[offset + i]);
 }
 

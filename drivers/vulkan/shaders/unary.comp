@@ -16,6 +16,14 @@ float tangent(float x) {
   return isnan(x) ? x : sign(x) * ((1.0 - e) / (1.0 + e));
 }
 
+// max(0, x) + min(0, alpha (e^x - 1)). With a negative alpha the second term is for positive x.
+float exponentialUnit(float x) {
+  // For small values the difference would lose digits.
+  const float difference = abs(x) < 0.01 ? x + x * x / 2.0 + x * x * x / 6.0 : exp(x) - 1.0;
+  const float second = realParameter(2) * difference;
+  return (x < 0.0 ? 0.0 : x) + (second < 0.0 ? second : 0.0);
+}
+
 float realFunction(float x) {
   switch (FUNCTION) {
     case 0: return abs(x);
@@ -31,7 +39,7 @@ float realFunction(float x) {
     case 10: return isnan(x) ? x : clamp(x, 0.0, 6.0);
     case 11: return tangent(x);
     case 12: return 1.0 / (1.0 + exp(-x));
-    case 13: return x > 0.0 ? x : realParameter(2) * (exp(x) - 1.0);
+    case 13: return exponentialUnit(x);
     default: return x * clamp(x + 3.0, 0.0, 6.0) / 6.0;
   }
 }
