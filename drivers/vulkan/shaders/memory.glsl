@@ -2,7 +2,6 @@
 // Offsets of tensors are in bytes, and are multiples of 64.
 #extension GL_EXT_shader_8bit_storage : require
 #extension GL_EXT_shader_16bit_storage : require
-#extension GL_EXT_shader_explicit_arithmetic_types_int8 : require
 
 layout(local_size_x = 64) in;
 
@@ -49,7 +48,7 @@ int loadInteger(int type, int offset, int i) {
   if (type == INT32) return ints[(offset >> 2) + i];
   if (type == INT8) return int(signedBytes[offset + i]);
   // Any byte but 0 is true.
-  if (type == BOOL8) return int(bytes[offset + i] != uint8_t(0));
+  if (type == BOOL8) return int(int(bytes[offset + i]) != 0);
   return int(bytes[offset + i]);
 }
 

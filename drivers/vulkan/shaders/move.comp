@@ -27,10 +27,12 @@ void main() {
   const int source = parameter(0);
   const int target = parameter(1);
   if (FUNCTION == 2) {
-    const int value = parameter(28);
-    // A float16 is not computed with, so that its bits stay.
-    bytes[target + 2 * to] = OPTION == FILL ? uint8_t(value) : bytes[source + 2 * from];
-    bytes[target + 2 * to + 1] = OPTION == FILL ? uint8_t(value >> 8) : bytes[source + 2 * from + 1];
+    // Two bytes, so that the bits of a float16 stay.
+    for (int i = 0; i < 2; ++i) {
+      int value = parameter(28) >> (8 * i);
+      if (OPTION == COPY) value = loadInteger(UINT8, source, 2 * from + i);
+      storeInteger(UINT8, target, 2 * to + i, value);
+    }
     return;
   }
   int value = OPTION == FILL ? parameter(28) : loadInteger(type, source, from);
