@@ -1,7 +1,5 @@
 #include "device/shader_code.h"
 
-#include "plan/recording.h"
-
 namespace halyard::vulkandriver {
 namespace {
 

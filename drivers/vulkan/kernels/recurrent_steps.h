@@ -6,9 +6,9 @@
 #include <optional>
 #include <vector>
 
+#include "kernels/recording.h"
 #include "ops/recurrent_activation.h"
 #include "ops/sequence.h"
-#include "plan/recording.h"
 
 namespace halyard::vulkandriver {
 
