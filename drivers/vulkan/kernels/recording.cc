@@ -27,6 +27,18 @@ Result<ElementKind> elementKind(OperandType type) {
 
 Parameter Parameter::real(float number) { return {std::bit_cast<int32_t>(number)}; }
 
+uint64_t Recording::bytes(size_t alignment) const {
+  uint64_t total = 0;
+  const auto append = [&](uint64_t bytes) {
+    total += (bytes + alignment - 1) / alignment * alignment;
+  };
+  for (const std::vector<uint8_t>& constant : constants_) append(constant.size());
+  for (const Dispatch& dispatch : dispatches_) {
+    append(dispatch.parameters.size() * sizeof(int32_t));
+  }
+  return total;
+}
+
 Place Recording::constant(std::vector<uint8_t> bytes) {
   constants_.push_back(std::move(bytes));
   return {static_cast<uint32_t>(operands_ + constants_.size() - 1)};

@@ -66,6 +66,9 @@ class Recording {
   // Data that the shaders read beside the model's operands.
   Place constant(std::vector<uint8_t> bytes);
 
+  // The memory for constants and parameters, at least: places are multiples of `alignment`.
+  uint64_t bytes(size_t alignment) const;
+
   std::span<const Dispatch> dispatches() const { return dispatches_; }
   std::span<const std::vector<uint8_t>> constants() const { return constants_; }
 

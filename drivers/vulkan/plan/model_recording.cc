@@ -57,14 +57,14 @@ Status recordOperation(const Model& model, const Operation& operation, Recording
   return kernel({operation.type, context, operation.inputs, operation.outputs}, recording);
 }
 
+constexpr size_t kAlignment = 64;  // of places
+
 uint64_t bytesOf(const Model& model) {
   uint64_t total = 0;
   for (const Operand& operand : model.main.operands) {
-    // Places are multiples of 64 bytes.
-    total += uint64_t{knownByteSize(operand.type, operand.dimensions).value_or(0)} + 64;
+    total += uint64_t{knownByteSize(operand.type, operand.dimensions).value_or(0)} + kAlignment;
   }
-  // Parameters, tables and repeated weights.
-  return total + model.main.operations.size() * 70000;
+  return total;
 }
 
 }  // namespace
@@ -73,10 +73,13 @@ std::vector<Status> recordModel(const Model& model, uint64_t mostBytes, Recordin
   std::vector<Status> answers;
   const uint64_t bytes = bytesOf(model);
   for (const Operation& operation : model.main.operations) {
-    answers.push_back(bytes > mostBytes
-                          ? badData("the model has {} bytes of tensors, at most {}", bytes,
-                                    mostBytes)
-                          : recordOperation(model, operation, recording));
+    answers.push_back(recordOperation(model, operation, recording));
+  }
+  const uint64_t needed = bytes + recording.bytes(kAlignment);
+  if (needed > mostBytes) {
+    // Supporting an operation is a promise for the whole model.
+    answers.assign(answers.size(), badData("the model needs {} bytes of the device, at most {}",
+                                           needed, mostBytes));
   }
   return answers;
 }
