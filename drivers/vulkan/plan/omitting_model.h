@@ -1,6 +1,6 @@
 // OmittingModel: a prepared model whose executions may omit inputs. A command buffer is recorded
-// for given inputs, so each set of omitted inputs gets a prepared model of its own when it is first
-// used.
+// for given inputs. Each set of omitted inputs therefore gets a prepared model of its own, at its
+// first use.
 // Thread safety: as hal::PreparedModel.
 // Ownership: shares the model and the prepared models.
 #pragma once
