@@ -61,9 +61,8 @@ void compare(const Model& model, const ops::testing::TestOperand& expected,
     }
     return;
   }
-  const accuracy::Comparison comparison =
-      accuracy::compareValues(type, accuracy::criteriaFor(type, accuracy::scopeOf(model), false),
-                              expected.bytes, actual);
+  const accuracy::Comparison comparison = accuracy::compareValues(
+      type, accuracy::criteriaFor(type, accuracy::scopeOf(model), false), expected.bytes, actual);
   ASSERT_FALSE(comparison.failed) << comparison.text;
 }
 

@@ -7,7 +7,8 @@
 
 namespace halyard::vulkandriver {
 
-enum class Shader : uint8_t;
+// A family of functions, one shader each.
+enum class Shader : uint8_t { BINARY, UNARY, MOVE, LINES, WINDOW, RESIZE };
 
 // SPIR-V.
 std::span<const uint32_t> shaderCode(Shader shader);

@@ -5,7 +5,7 @@
 
 #include <vector>
 
-#include "plan/recording.h"
+#include "kernels/recording.h"
 
 namespace halyard::vulkandriver {
 

@@ -2,7 +2,7 @@
 // Thread safety: pure functions. Ownership: none.
 #pragma once
 
-#include "plan/recording.h"
+#include "kernels/recording.h"
 
 namespace halyard::vulkandriver {
 

@@ -73,10 +73,9 @@ std::vector<Status> recordModel(const Model& model, uint64_t mostBytes, Recordin
   std::vector<Status> answers;
   const uint64_t bytes = bytesOf(model);
   for (const Operation& operation : model.main.operations) {
-    answers.push_back(bytes > mostBytes
-                          ? badData("the model has {} bytes of tensors, at most {}", bytes,
-                                    mostBytes)
-                          : recordOperation(model, operation, recording));
+    answers.push_back(bytes > mostBytes ? badData("the model has {} bytes of tensors, at most {}",
+                                                  bytes, mostBytes)
+                                        : recordOperation(model, operation, recording));
   }
   return answers;
 }

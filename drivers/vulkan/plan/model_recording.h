@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "halyard/driver/device.h"
-#include "plan/recording.h"
+#include "kernels/recording.h"
 
 namespace halyard::vulkandriver {
 

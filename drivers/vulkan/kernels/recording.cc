@@ -1,4 +1,4 @@
-#include "plan/recording.h"
+#include "kernels/recording.h"
 
 #include <bit>
 

@@ -11,9 +11,6 @@
 
 namespace halyard::vulkandriver {
 
-// A family of functions, one shader each.
-enum class Shader : uint8_t { BINARY, UNARY, MOVE, LINES, WINDOW, RESIZE };
-
 // How a shader reads and writes elements. Values as in shaders/memory.glsl.
 enum class ElementKind : int32_t { FLOAT32, FLOAT16, INT32, UINT8, INT8, BOOL8 };
 
@@ -30,8 +27,8 @@ struct Place {
 
 // A word that a shader reads: a number, or the offset of a tensor in bytes.
 struct Parameter {
-  Parameter(int32_t number) : value(number) {}            // NOLINT(google-explicit-constructor)
-  Parameter(Place place)                                  // NOLINT(google-explicit-constructor)
+  Parameter(int32_t number) : value(number) {}  // NOLINT(google-explicit-constructor)
+  Parameter(Place place)                        // NOLINT(google-explicit-constructor)
       : value(static_cast<int32_t>(place.index)), isPlace(true) {}
   static Parameter real(float number);
 
@@ -50,7 +47,7 @@ struct Dispatch {
 struct Site {
   OperationType type;
   ops::OperationContext& context;
-  std::span<const uint32_t> inputs;   // operands; omitted ones are in no model's memory
+  std::span<const uint32_t> inputs;  // operands; omitted ones are in no model's memory
   std::span<const uint32_t> outputs;
 
   const ops::Tensor& input(size_t i) const { return context.input(i); }
