@@ -1,4 +1,5 @@
 // Every operation of the device against the reference kernels, with random legal operands.
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "accuracy/accuracy.h"
@@ -93,6 +94,35 @@ bool check(hal::Device& device, LegalCase& legal) {
     compare(**model, legal.outputs[i], results[i]);
   }
   return true;
+}
+
+TEST(VulkanDriver, RefusesOtherArguments) {
+  const std::string arguments[] = {"--hardware"};
+  const auto made = makeVulkanDriver(arguments);
+  EXPECT_EQ(made.status().code(), ResultCode::BAD_DATA);
+  EXPECT_THAT(made.status().message(), ::testing::HasSubstr("--hardware"));
+}
+
+// A shape that only an execution tells.
+TEST_F(VulkanKernels, RefusalsHaveReasons) {
+  Model model;
+  Operand tensor;
+  tensor.type = OperandType::TENSOR_FLOAT32;
+  tensor.dimensions = {0, 4};
+  tensor.lifetime = Lifetime::SUBGRAPH_INPUT;
+  model.main.operands = {tensor, tensor};
+  model.main.operands[1].lifetime = Lifetime::SUBGRAPH_OUTPUT;
+  model.main.operations = {{OperationType::RELU, {0}, {1}}};
+  model.main.inputIndexes = {0};
+  model.main.outputIndexes = {1};
+  const auto valid = validated(model);
+  ASSERT_TRUE(valid.ok()) << valid.status().toString();
+  const auto supported = device_->getSupportedOperations(*valid);
+  ASSERT_TRUE(supported.ok()) << supported.status().toString();
+  ASSERT_EQ(supported->size(), 1u);
+  EXPECT_FALSE((*supported)[0].supported);
+  EXPECT_THAT((*supported)[0].reason, ::testing::HasSubstr("[?,4]"));
+  EXPECT_FALSE(device_->prepareModel(*valid, {}).ok());
 }
 
 TEST_F(VulkanKernels, AreTheReference) {

@@ -10,7 +10,8 @@
 namespace halyard::vulkandriver {
 namespace {
 
-// "vulkan-llvmpipe" for "llvmpipe (LLVM 15.0.6, 256 bits)": what is in brackets changes with updates.
+// "vulkan-llvmpipe" for "llvmpipe (LLVM 15.0.6, 256 bits)": the part in brackets changes with
+// updates.
 std::string deviceName(const std::string& name) {
   std::string result = "vulkan-";
   for (const char c : name.substr(0, name.find(" ("))) {
@@ -23,8 +24,8 @@ std::string deviceName(const std::string& name) {
 hal::DeviceInfo describe(const VulkanDevice& device) {
   hal::DeviceInfo info;
   info.name = deviceName(device.name());
-  info.versionString = fmt::format("{} on {}, driver {:#x}", HALYARD_VERSION, device.name(),
-                                   device.driverVersion());
+  info.versionString =
+      fmt::format("{} on {}, driver {:#x}", HALYARD_VERSION, device.name(), device.driverVersion());
   info.halVersion = HalVersion::V1_3;
   info.featureLevel = FeatureLevel::FL8;
   info.type = hal::DeviceType::GPU;

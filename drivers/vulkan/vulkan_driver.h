@@ -1,5 +1,5 @@
 // The Vulkan driver: a device that computes on a GPU.
-// Thread safety: as hal::Device. Ownership: the device owns what it opens.
+// Thread safety: as hal::Device. Ownership: the device owns its Vulkan objects.
 #pragma once
 
 #include <memory>

@@ -21,8 +21,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 TABLE = ROOT / "tools/checks/layers.txt"
 CODE = {".cc", ".h", ".c", ".inc"}
 # Folders that the compiler searches, after the folder of the file itself.
-SEARCHED = ["src", "include", "", "tests", "drivers/cpu", "drivers/reference",
-            "drivers/vulkan"]
+SEARCHED = ["src", "include", "", "tests", "drivers/cpu", "drivers/reference", "drivers/vulkan"]
 # Headers that the build makes, and the folder of their source.
 GENERATED = [(r"hal/\w+\.capnp\.h", "hal"), (r"import/tflite/\w*_generated\.h", "src/import/tflite"),
              (r"shaders/\w+\.inc", None),

@@ -5,25 +5,25 @@ namespace {
 
 // The included files are written by glslc.
 constexpr uint32_t kBinary[] = {
-#include "shaders/binary.inc"
+#include <shaders/binary.inc>
 };
 constexpr uint32_t kRecurrent[] = {
 #include "shaders/recurrent.inc"
 };
 constexpr uint32_t kUnary[] = {
-#include "shaders/unary.inc"
+#include <shaders/unary.inc>
 };
 constexpr uint32_t kMove[] = {
-#include "shaders/move.inc"
+#include <shaders/move.inc>
 };
 constexpr uint32_t kWindow[] = {
-#include "shaders/window.inc"
+#include <shaders/window.inc>
 };
 constexpr uint32_t kLines[] = {
-#include "shaders/lines.inc"
+#include <shaders/lines.inc>
 };
 constexpr uint32_t kResize[] = {
-#include "shaders/resize.inc"
+#include <shaders/resize.inc>
 };
 
 }  // namespace

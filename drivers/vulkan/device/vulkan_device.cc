@@ -4,8 +4,6 @@
 #include <string_view>
 #include <vector>
 
-#include "device/shader_code.h"
-
 namespace halyard::vulkandriver {
 namespace {
 
@@ -239,9 +237,8 @@ Result<VkPipeline> VulkanDevice::pipeline(Shader shader, const Variant& variant)
   moduleInfo.codeSize = code.size_bytes();
   moduleInfo.pCode = code.data();
   VkShaderModule module = VK_NULL_HANDLE;
-  HALYARD_RETURN_IF_ERROR(
-      vulkanStatus(table_.vkCreateShaderModule(device_, &moduleInfo, nullptr, &module),
-                   "loading a shader"));
+  HALYARD_RETURN_IF_ERROR(vulkanStatus(
+      table_.vkCreateShaderModule(device_, &moduleInfo, nullptr, &module), "loading a shader"));
   std::array<VkSpecializationMapEntry, std::tuple_size_v<Variant>> entries;
   for (uint32_t i = 0; i < entries.size(); ++i) {
     entries[i] = {i, i * static_cast<uint32_t>(sizeof(int32_t)), sizeof(int32_t)};
@@ -267,8 +264,8 @@ Status VulkanDevice::submit(VkCommandBuffer commands) {
   VkFenceCreateInfo fenceInfo = {};
   fenceInfo.sType = VK_STRUCTURE_TYPE_FENCE_CREATE_INFO;
   VkFence fence = VK_NULL_HANDLE;
-  HALYARD_RETURN_IF_ERROR(vulkanStatus(
-      table_.vkCreateFence(device_, &fenceInfo, nullptr, &fence), "making a fence"));
+  HALYARD_RETURN_IF_ERROR(
+      vulkanStatus(table_.vkCreateFence(device_, &fenceInfo, nullptr, &fence), "making a fence"));
   VkSubmitInfo info = {};
   info.sType = VK_STRUCTURE_TYPE_SUBMIT_INFO;
   info.commandBufferCount = 1;

@@ -12,12 +12,11 @@
 #include <string>
 #include <tuple>
 
+#include "device/shader_code.h"
 #include "device/volk.h"
 #include "halyard/driver/status.h"
 
 namespace halyard::vulkandriver {
-
-enum class Shader : uint8_t;
 
 // Values of a pipeline's specialisation constants 0 to 3.
 using Variant = std::array<int32_t, 4>;

@@ -52,10 +52,12 @@ int32_t binaryFunction(OperationType type) {
 
 int32_t unaryFunction(OperationType type) {
   constexpr OperationType kInOrder[] = {
-      OperationType::ABS,   OperationType::EXP,  OperationType::FLOOR, OperationType::LOG,
-      OperationType::NEG,   OperationType::RSQRT, OperationType::SIN,   OperationType::SQRT,
-      OperationType::RELU,  OperationType::RELU1, OperationType::RELU6, OperationType::TANH,
-      OperationType::LOGISTIC, OperationType::ELU,  OperationType::HARD_SWISH, OperationType::LOGICAL_NOT};
+      OperationType::ABS,        OperationType::EXP,   OperationType::FLOOR,
+      OperationType::LOG,        OperationType::NEG,   OperationType::RSQRT,
+      OperationType::SIN,        OperationType::SQRT,  OperationType::RELU,
+      OperationType::RELU1,      OperationType::RELU6, OperationType::TANH,
+      OperationType::LOGISTIC,   OperationType::ELU,   OperationType::HARD_SWISH,
+      OperationType::LOGICAL_NOT};
   int32_t i = 0;
   for (const OperationType entry : kInOrder) {
     if (entry == type) return i;
@@ -95,8 +97,8 @@ Status recordBinary(const Site& site, Recording& recording) {
   }
   std::vector<Parameter> parameters = {site.in(0), site.in(1), site.out(0)};
   for (size_t axis = 0; axis < kAxes; ++axis) {
-    parameters.emplace_back(
-        axis < dims.size() ? static_cast<int32_t>(dims[dims.size() - 1 - axis]) : 1);
+    parameters.emplace_back(axis < dims.size() ? static_cast<int32_t>(dims[dims.size() - 1 - axis])
+                                               : 1);
     parameters.emplace_back(stepOf(site.input(0).dims, axis));
     parameters.emplace_back(stepOf(site.input(1).dims, axis));
   }
@@ -131,7 +133,8 @@ Status recordUnary(const Site& site, Recording& recording) {
                       {0, 0, isByteResult ? 0 : std::numeric_limits<int32_t>::min(),
                        isByteResult ? 255 : std::numeric_limits<int32_t>::max()});
     if (kind == ElementKind::BOOL8 || resultKind == ElementKind::INT8) {
-      if (site.type == OperationType::CAST) return badData("CAST of {}", operandTypeName(site.input(0).type));
+      if (site.type == OperationType::CAST)
+        return badData("CAST of {}", operandTypeName(site.input(0).type));
     }
   } else if (site.type == OperationType::ELU) {
     float alpha = 0;

@@ -87,14 +87,13 @@ Status addLines(const Site& site, const LinesPlan& plan, Recording& recording) {
   HALYARD_RETURN_IF_ERROR(append(plan.kept, parameters));
   HALYARD_RETURN_IF_ERROR(append(plan.reduced, parameters));
   const bool isBytes = kind == ElementKind::UINT8 || kind == ElementKind::INT8;
-  const auto range = isBytes ? ops::quantizedRange(site.output(0).type)
-                             : ops::ClampRange<int32_t>{0, 1};
+  const auto range =
+      isBytes ? ops::quantizedRange(site.output(0).type) : ops::ClampRange<int32_t>{0, 1};
   parameters.insert(parameters.end(),
                     {Parameter::real(plan.beta), site.input(0).zeroPoint, site.output(0).zeroPoint,
                      range.min, range.max, Parameter::real(site.output(0).scale)});
   if (isBytes && site.type == OperationType::SOFTMAX) {
-    parameters.emplace_back(
-        recording.constant(exponentialTable(plan.beta, site.input(0).scale)));
+    parameters.emplace_back(recording.constant(exponentialTable(plan.beta, site.input(0).scale)));
   }
   recording.add({Shader::LINES,
                  {linesFunction(site.type), static_cast<int32_t>(kind), 0, 0},

@@ -35,11 +35,21 @@ Status recordResize(const Site& site, Recording& recording) {
   const ImageSteps in = stepsOf(input, nchw);
   const ImageSteps out = stepsOf(output, nchw);
   const auto sizeOf = [](size_t size) { return static_cast<int32_t>(size); };
-  std::vector<Parameter> parameters = {
-      site.in(0),   site.out(0),  sizeOf(output.height), sizeOf(output.width),
-      sizeOf(output.channels),    in.batch,              in.height,
-      in.width,     in.channel,   out.batch,             out.height,
-      out.width,    out.channel,  sizeOf(input.height),  sizeOf(input.width)};
+  std::vector<Parameter> parameters = {site.in(0),
+                                       site.out(0),
+                                       sizeOf(output.height),
+                                       sizeOf(output.width),
+                                       sizeOf(output.channels),
+                                       in.batch,
+                                       in.height,
+                                       in.width,
+                                       in.channel,
+                                       out.batch,
+                                       out.height,
+                                       out.width,
+                                       out.channel,
+                                       sizeOf(input.height),
+                                       sizeOf(input.width)};
   parameters.push_back(Parameter::real(ratioOf(input.height, output.height, option)));
   parameters.push_back(Parameter::real(ratioOf(input.width, output.width, option)));
   const int32_t function = site.type == OperationType::RESIZE_NEAREST_NEIGHBOR ? 1 : 0;

@@ -56,7 +56,11 @@ Status addMove(const Move& move, Recording& recording) {
 }
 
 Move moveOf(const Site& site, size_t input, size_t output, std::vector<CopyLoop> loops) {
-  return {site.in(input), site.out(output), 0, 0, std::move(loops),
+  return {site.in(input),
+          site.out(output),
+          0,
+          0,
+          std::move(loops),
           elementSize(site.output(output).type)};
 }
 
@@ -213,15 +217,14 @@ Status recordBatchToSpace(const Site& site, Recording& recording) {
   const Strides to = ops::rowMajorStrides(site.output(0).dims);
   const uint32_t images = site.output(0).dims[batch];
   const ptrdiff_t place = images * from[batch];
-  return addMove(
-      moveOf(site, 0, 0,
-             {{images, from[batch], to[batch]},
-              {dims[height], from[height], sizes[0] * to[height]},
-              {static_cast<size_t>(sizes[0]), sizes[1] * place, to[height]},
-              {dims[width], from[width], sizes[1] * to[width]},
-              {static_cast<size_t>(sizes[1]), place, to[width]},
-              {dims[channels], from[channels], to[channels]}}),
-      recording);
+  return addMove(moveOf(site, 0, 0,
+                        {{images, from[batch], to[batch]},
+                         {dims[height], from[height], sizes[0] * to[height]},
+                         {static_cast<size_t>(sizes[0]), sizes[1] * place, to[height]},
+                         {dims[width], from[width], sizes[1] * to[width]},
+                         {static_cast<size_t>(sizes[1]), place, to[width]},
+                         {dims[channels], from[channels], to[channels]}}),
+                 recording);
 }
 
 Status recordChannelShuffle(const Site& site, Recording& recording) {

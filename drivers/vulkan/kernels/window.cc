@@ -42,7 +42,8 @@ struct WindowPlan {
 };
 
 bool isFilterTaken(const ops::Tensor& filter) {
-  return filter.type != OperandType::TENSOR_QUANT8_SYMM_PER_CHANNEL || filter.channelQuant != nullptr;
+  return filter.type != OperandType::TENSOR_QUANT8_SYMM_PER_CHANNEL ||
+         filter.channelQuant != nullptr;
 }
 
 // The multiplier of each channel's sum.
@@ -61,8 +62,8 @@ Place addMultipliers(const Site& site, size_t channels, Recording& recording) {
 
 Status addWindow(const Site& site, const WindowPlan& plan, Recording& recording) {
   HALYARD_ASSIGN_OR_RETURN(const ElementKind kind, elementKind(site.input(0).type));
-  const bool isSum = plan.function == WindowFunction::SUM ||
-                     plan.function == WindowFunction::TRANSPOSED;
+  const bool isSum =
+      plan.function == WindowFunction::SUM || plan.function == WindowFunction::TRANSPOSED;
   ElementKind filterKind = kind;
   if (isSum) {
     if (!isFilterTaken(site.input(1))) return badData("the filter has no scales");
@@ -71,7 +72,8 @@ Status addWindow(const Site& site, const WindowPlan& plan, Recording& recording)
   const ImageSteps in = plan.inputSteps.value_or(stepsOf(plan.input, plan.nchw));
   const ImageSteps out = stepsOf(plan.output, plan.nchw);
   std::vector<Parameter> parameters = {site.in(0), isSum ? site.in(1) : site.in(0),
-                                       isSum && plan.hasBias ? site.in(2) : site.in(0), site.out(0)};
+                                       isSum && plan.hasBias ? site.in(2) : site.in(0),
+                                       site.out(0)};
   const auto append = [&parameters](std::initializer_list<int64_t> values) {
     for (const int64_t value : values) parameters.emplace_back(static_cast<int32_t>(value));
   };
@@ -103,10 +105,9 @@ Status addWindow(const Site& site, const WindowPlan& plan, Recording& recording)
   return okStatus();
 }
 
-// Reads what follows the tensors of an operation with a window, up to `scalars` of its own.
-Status readWindow(const Site& site, size_t first, size_t implicitCount,
-                  std::span<int32_t> scalars, bool dilated, ops::WindowOptions* options,
-                  WindowPlan* plan) {
+// Reads the scalars behind the tensors of an operation with a window; `scalars` are its own.
+Status readWindow(const Site& site, size_t first, size_t implicitCount, std::span<int32_t> scalars,
+                  bool dilated, ops::WindowOptions* options, WindowPlan* plan) {
   size_t next = first;
   HALYARD_RETURN_IF_ERROR(ops::readPaddingAndStrides(
       site.context, ops::hasExplicitPadding(site.context, implicitCount), &next, options));
@@ -188,8 +189,7 @@ Status recordTransposedConv(const Site& site, Recording& recording) {
   const auto depth = static_cast<int32_t>(filter[3]);
   const auto width = static_cast<int32_t>(filter[2]);
   plan.filter = {static_cast<int32_t>(filter[1]) * width * depth, width * depth, depth, 1};
-  HALYARD_RETURN_IF_ERROR(
-      ops::readFuseCode(site.context, read.activationInput, &plan.activation));
+  HALYARD_RETURN_IF_ERROR(ops::readFuseCode(site.context, read.activationInput, &plan.activation));
   return addWindow(site, plan, recording);
 }
 
@@ -229,7 +229,7 @@ Status recordPool(const Site& site, Recording& recording) {
   if (plan.window.height.filter * plan.window.width.filter > kMostCells) {
     return badData("a window of {} x {} elements, at most {} in all", size[1], size[0], kMostCells);
   }
-  plan.function = site.type == OperationType::MAX_POOL_2D   ? WindowFunction::MAXIMUM
+  plan.function = site.type == OperationType::MAX_POOL_2D  ? WindowFunction::MAXIMUM
                   : site.type == OperationType::L2_POOL_2D ? WindowFunction::NORM
                                                            : WindowFunction::AVERAGE;
   return addWindow(site, plan, recording);

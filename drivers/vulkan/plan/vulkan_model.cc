@@ -102,8 +102,7 @@ Status VulkanModel::allocate() {
   VkMemoryAllocateInfo info = {};
   info.sType = VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_INFO;
   info.allocationSize = needs.size;
-  HALYARD_ASSIGN_OR_RETURN(info.memoryTypeIndex,
-                           device_->mappableMemoryType(needs.memoryTypeBits));
+  HALYARD_ASSIGN_OR_RETURN(info.memoryTypeIndex, device_->mappableMemoryType(needs.memoryTypeBits));
   HALYARD_RETURN_IF_ERROR(vulkanStatus(
       vk.vkAllocateMemory(device_->handle(), &info, nullptr, &memory_), "allocating memory"));
   HALYARD_RETURN_IF_ERROR(vulkanStatus(
@@ -131,9 +130,9 @@ Status VulkanModel::upload(const Recording& recording) {
   for (size_t i = 0; i < recording.dispatches().size(); ++i) {
     uint8_t* to = mapped_ + parameters_[i];
     for (const Parameter& parameter : recording.dispatches()[i].parameters) {
-      const int32_t value = parameter.isPlace
-                                ? static_cast<int32_t>(offsets_[static_cast<size_t>(parameter.value)])
-                                : parameter.value;
+      const int32_t value =
+          parameter.isPlace ? static_cast<int32_t>(offsets_[static_cast<size_t>(parameter.value)])
+                            : parameter.value;
       std::memcpy(to, &value, sizeof value);
       to += sizeof value;
     }
@@ -158,8 +157,8 @@ Status VulkanModel::makeDescriptors() {
   info.descriptorPool = descriptors_;
   info.descriptorSetCount = 1;
   info.pSetLayouts = &layout;
-  HALYARD_RETURN_IF_ERROR(vulkanStatus(
-      vk.vkAllocateDescriptorSets(device_->handle(), &info, &set_), "making descriptors"));
+  HALYARD_RETURN_IF_ERROR(vulkanStatus(vk.vkAllocateDescriptorSets(device_->handle(), &info, &set_),
+                                       "making descriptors"));
   const VkDescriptorBufferInfo buffer = {buffer_, 0, VK_WHOLE_SIZE};
   VkWriteDescriptorSet write = {};
   write.sType = VK_STRUCTURE_TYPE_WRITE_DESCRIPTOR_SET;
@@ -200,8 +199,8 @@ Status VulkanModel::record(const Recording& recording) {
     HALYARD_ASSIGN_OR_RETURN(const VkPipeline pipeline,
                              device_->pipeline(dispatch.shader, dispatch.variant));
     vk.vkCmdBindPipeline(commands_, VK_PIPELINE_BIND_POINT_COMPUTE, pipeline);
-    const DispatchConstants constants = {
-        static_cast<uint32_t>(parameters_[i] / sizeof(int32_t)), dispatch.count};
+    const DispatchConstants constants = {static_cast<uint32_t>(parameters_[i] / sizeof(int32_t)),
+                                         dispatch.count};
     vk.vkCmdPushConstants(commands_, device_->pipelineLayout(), VK_SHADER_STAGE_COMPUTE_BIT, 0,
                           sizeof constants, &constants);
     const uint32_t groups = (dispatch.count + kGroupSize - 1) / kGroupSize;
@@ -253,7 +252,7 @@ hal::ExecutionResult VulkanModel::executeSynchronously(const hal::Request& reque
   const uint64_t onDevice = nanosecondsSince(started);
   for (size_t i = 0; i < main.outputIndexes.size(); ++i) {
     const hal::MappedArgument& output = mapped->outputs()[i];
-    if (output.data == nullptr) continue;  // nobody wants it
+    if (output.data == nullptr) continue;  // the client leaves it out
     const size_t bytes = bytesOf(main.outputIndexes[i]);
     std::memcpy(output.data, mapped_ + offsets_[main.outputIndexes[i]], bytes);
     result.copiedBytes += bytes;
