@@ -26,6 +26,12 @@ UNCOUNTED = re.compile(r"(_test\.(cc|c)|_bench\.cc|_for_test\.h|/test_model\.h)$
 MENTIONS = {
     "drivers/cpu/fusion.cc": (55, "patterns of operations that one kernel computes"),
     "drivers/cpu/kernel_list.cc": (44, "the table of kernels by operation"),
+    "drivers/vulkan/kernels/elementwise.cc": (37, "the shader's function for each operation"),
+    "drivers/vulkan/kernels/kernel_list.cc": (79, "the table of kernels by operation"),
+    "drivers/vulkan/kernels/lines.cc": (13, "the shader's function for each operation"),
+    "drivers/vulkan/kernels/resize.cc": (1, "the shader's function for each operation"),
+    "drivers/vulkan/kernels/shape.cc": (2, "one direction of two, and a border's value"),
+    "drivers/vulkan/kernels/window.cc": (3, "the shader's function for each operation"),
     "src/client/sum_model.cc": (1, "a small model that shows that a device works"),
     "src/conformance/variants.cc": (2, "the operations that make an input internal"),
     "src/cpu/constant_folding.cc": (1, "only constants behind DEQUANTIZE are computed early"),

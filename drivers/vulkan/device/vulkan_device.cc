@@ -1,0 +1,286 @@
+#include "device/vulkan_device.h"
+
+#include <algorithm>
+#include <string_view>
+#include <vector>
+
+namespace halyard::vulkandriver {
+namespace {
+
+// A submission that takes longer counts as a hang of the device.
+constexpr uint64_t kLongestNanoseconds = 60'000'000'000;
+constexpr uint32_t kVersion = VK_API_VERSION_1_2;
+
+// The features that shaders use.
+struct Features {
+  VkPhysicalDeviceFeatures2 all = {VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FEATURES_2, nullptr, {}};
+  VkPhysicalDeviceVulkan11Features v11 = {};
+  VkPhysicalDeviceVulkan12Features v12 = {};
+
+  Features() {
+    v11.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_1_FEATURES;
+    v12.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_2_FEATURES;
+    all.pNext = &v11;
+    v11.pNext = &v12;
+  }
+  Features(const Features&) = delete;
+  Features& operator=(const Features&) = delete;
+
+  // Each feature that the driver needs, with its name.
+  std::array<std::pair<VkBool32*, std::string_view>, 5> needed() {
+    return {{{&all.features.robustBufferAccess, "robustBufferAccess"},
+             {&all.features.shaderFloat64, "shaderFloat64"},
+             {&all.features.shaderInt64, "shaderInt64"},
+             {&v11.storageBuffer16BitAccess, "storageBuffer16BitAccess"},
+             {&v12.storageBuffer8BitAccess, "storageBuffer8BitAccess"}}};
+  }
+};
+
+uint32_t computeFamily(VkPhysicalDevice device) {
+  uint32_t count = 0;
+  vkGetPhysicalDeviceQueueFamilyProperties(device, &count, nullptr);
+  std::vector<VkQueueFamilyProperties> families(count);
+  vkGetPhysicalDeviceQueueFamilyProperties(device, &count, families.data());
+  const auto found = std::ranges::find_if(
+      families, [](const auto& family) { return (family.queueFlags & VK_QUEUE_COMPUTE_BIT) != 0; });
+  return static_cast<uint32_t>(found - families.begin());
+}
+
+// OK, or why the driver cannot use the device.
+Status checkDevice(VkPhysicalDevice device, const VkPhysicalDeviceProperties& properties,
+                   bool software) {
+  if (properties.deviceType == VK_PHYSICAL_DEVICE_TYPE_CPU && !software) {
+    return makeStatus(ResultCode::UNAVAILABLE_DEVICE,
+                      "it computes on the processor; --software allows it for tests");
+  }
+  if (properties.apiVersion < kVersion) {
+    return makeStatus(ResultCode::UNAVAILABLE_DEVICE, "its Vulkan is {}.{}, expected 1.2 or later",
+                      VK_API_VERSION_MAJOR(properties.apiVersion),
+                      VK_API_VERSION_MINOR(properties.apiVersion));
+  }
+  uint32_t families = 0;
+  vkGetPhysicalDeviceQueueFamilyProperties(device, &families, nullptr);
+  if (computeFamily(device) == families) {
+    return makeStatus(ResultCode::UNAVAILABLE_DEVICE, "it has no queue for computations");
+  }
+  Features features;
+  vkGetPhysicalDeviceFeatures2(device, &features.all);
+  for (const auto& [feature, name] : features.needed()) {
+    if (*feature == VK_FALSE) {
+      return makeStatus(ResultCode::UNAVAILABLE_DEVICE, "it lacks the feature {}", name);
+    }
+  }
+  return okStatus();
+}
+
+}  // namespace
+
+Status vulkanStatus(VkResult result, std::string_view what) {
+  switch (result) {
+    case VK_SUCCESS:
+      return okStatus();
+    case VK_ERROR_OUT_OF_HOST_MEMORY:
+    case VK_ERROR_OUT_OF_DEVICE_MEMORY:
+      return makeStatus(ResultCode::OUT_OF_MEMORY, "{}: the device has too little memory", what);
+    case VK_ERROR_DEVICE_LOST:
+      return makeStatus(ResultCode::DEAD_OBJECT, "{}: the device is lost", what);
+    case VK_TIMEOUT:
+      return makeStatus(ResultCode::DEAD_OBJECT, "{}: the device has not answered for {} s", what,
+                        kLongestNanoseconds / 1'000'000'000);
+    default:
+      return opFailed("{}: Vulkan's result is {}", what, static_cast<int>(result));
+  }
+}
+
+Result<std::shared_ptr<VulkanDevice>> VulkanDevice::open(bool software) {
+  auto device = std::make_shared<VulkanDevice>();
+  HALYARD_RETURN_IF_ERROR(device->openInstance());
+  HALYARD_RETURN_IF_ERROR(device->choose(software));
+  HALYARD_RETURN_IF_ERROR(device->openDevice(), "{}", device->name());
+  HALYARD_RETURN_IF_ERROR(device->makeLayouts(), "{}", device->name());
+  return device;
+}
+
+VulkanDevice::~VulkanDevice() {
+  if (device_ != VK_NULL_HANDLE) {
+    for (const auto& [key, pipeline] : pipelines_) {
+      table_.vkDestroyPipeline(device_, pipeline, nullptr);
+    }
+    table_.vkDestroyPipelineCache(device_, pipelineCache_, nullptr);
+    table_.vkDestroyPipelineLayout(device_, pipelineLayout_, nullptr);
+    table_.vkDestroyDescriptorSetLayout(device_, setLayout_, nullptr);
+    table_.vkDestroyDevice(device_, nullptr);
+  }
+  if (instance_ != VK_NULL_HANDLE) vkDestroyInstance(instance_, nullptr);
+}
+
+Status VulkanDevice::openInstance() {
+  if (volkInitialize() != VK_SUCCESS) {
+    return makeStatus(ResultCode::UNAVAILABLE_DEVICE, "there is no libvulkan.so.1");
+  }
+  VkApplicationInfo application = {};
+  application.sType = VK_STRUCTURE_TYPE_APPLICATION_INFO;
+  application.pApplicationName = "halyard";
+  application.apiVersion = kVersion;
+  VkInstanceCreateInfo info = {};
+  info.sType = VK_STRUCTURE_TYPE_INSTANCE_CREATE_INFO;
+  info.pApplicationInfo = &application;
+  const VkResult result = vkCreateInstance(&info, nullptr, &instance_);
+  if (result != VK_SUCCESS) {
+    return makeStatus(ResultCode::UNAVAILABLE_DEVICE, "{}",
+                      vulkanStatus(result, "making a Vulkan instance").message());
+  }
+  volkLoadInstanceOnly(instance_);
+  return okStatus();
+}
+
+Status VulkanDevice::choose(bool software) {
+  uint32_t count = 0;
+  HALYARD_RETURN_IF_ERROR(vulkanStatus(vkEnumeratePhysicalDevices(instance_, &count, nullptr),
+                                       "counting Vulkan devices"));
+  std::vector<VkPhysicalDevice> devices(count);
+  HALYARD_RETURN_IF_ERROR(vulkanStatus(
+      vkEnumeratePhysicalDevices(instance_, &count, devices.data()), "listing Vulkan devices"));
+  std::string reasons;
+  for (VkPhysicalDevice device : devices) {
+    VkPhysicalDeviceProperties properties;
+    vkGetPhysicalDeviceProperties(device, &properties);
+    const Status status = checkDevice(device, properties, software);
+    if (status.ok()) {
+      physical_ = device;
+      properties_ = properties;
+      vkGetPhysicalDeviceMemoryProperties(device, &memories_);
+      queueFamily_ = computeFamily(device);
+      return okStatus();
+    }
+    reasons += fmt::format("; {}: {}", properties.deviceName, status.message());
+  }
+  return makeStatus(ResultCode::UNAVAILABLE_DEVICE, "{} Vulkan devices, none usable{}", count,
+                    reasons);
+}
+
+Status VulkanDevice::openDevice() {
+  Features features;
+  for (const auto& [feature, name] : features.needed()) *feature = VK_TRUE;
+  const float priority = 1;
+  VkDeviceQueueCreateInfo queue = {};
+  queue.sType = VK_STRUCTURE_TYPE_DEVICE_QUEUE_CREATE_INFO;
+  queue.queueFamilyIndex = queueFamily_;
+  queue.queueCount = 1;
+  queue.pQueuePriorities = &priority;
+  VkDeviceCreateInfo info = {};
+  info.sType = VK_STRUCTURE_TYPE_DEVICE_CREATE_INFO;
+  info.pNext = &features.all;
+  info.queueCreateInfoCount = 1;
+  info.pQueueCreateInfos = &queue;
+  HALYARD_RETURN_IF_ERROR(
+      vulkanStatus(vkCreateDevice(physical_, &info, nullptr, &device_), "opening the device"));
+  volkLoadDeviceTable(&table_, device_);
+  table_.vkGetDeviceQueue(device_, queueFamily_, 0, &queue_);
+  return okStatus();
+}
+
+Status VulkanDevice::makeLayouts() {
+  VkDescriptorSetLayoutBinding binding = {};
+  binding.descriptorType = VK_DESCRIPTOR_TYPE_STORAGE_BUFFER;
+  binding.descriptorCount = 1;
+  binding.stageFlags = VK_SHADER_STAGE_COMPUTE_BIT;
+  VkDescriptorSetLayoutCreateInfo set = {};
+  set.sType = VK_STRUCTURE_TYPE_DESCRIPTOR_SET_LAYOUT_CREATE_INFO;
+  set.bindingCount = 1;
+  set.pBindings = &binding;
+  HALYARD_RETURN_IF_ERROR(
+      vulkanStatus(table_.vkCreateDescriptorSetLayout(device_, &set, nullptr, &setLayout_),
+                   "making a layout of descriptors"));
+  const VkPushConstantRange range = {VK_SHADER_STAGE_COMPUTE_BIT, 0, sizeof(DispatchConstants)};
+  VkPipelineLayoutCreateInfo layout = {};
+  layout.sType = VK_STRUCTURE_TYPE_PIPELINE_LAYOUT_CREATE_INFO;
+  layout.setLayoutCount = 1;
+  layout.pSetLayouts = &setLayout_;
+  layout.pushConstantRangeCount = 1;
+  layout.pPushConstantRanges = &range;
+  HALYARD_RETURN_IF_ERROR(
+      vulkanStatus(table_.vkCreatePipelineLayout(device_, &layout, nullptr, &pipelineLayout_),
+                   "making a layout of pipelines"));
+  VkPipelineCacheCreateInfo cache = {};
+  cache.sType = VK_STRUCTURE_TYPE_PIPELINE_CACHE_CREATE_INFO;
+  return vulkanStatus(table_.vkCreatePipelineCache(device_, &cache, nullptr, &pipelineCache_),
+                      "making a cache of pipelines");
+}
+
+uint64_t VulkanDevice::mostBytes() const {
+  // Indices of elements are 32 bits in shaders, with a sign.
+  return std::min<uint64_t>(properties_.limits.maxStorageBufferRange, INT32_MAX);
+}
+
+Result<uint32_t> VulkanDevice::mappableMemoryType(uint32_t allowed) const {
+  constexpr VkMemoryPropertyFlags kMappable =
+      VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT | VK_MEMORY_PROPERTY_HOST_COHERENT_BIT;
+  constexpr VkMemoryPropertyFlags kCached = kMappable | VK_MEMORY_PROPERTY_HOST_CACHED_BIT;
+  constexpr VkMemoryPropertyFlags kBest = kCached | VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT;
+  for (const VkMemoryPropertyFlags wanted : {kBest, kCached, kMappable}) {
+    for (uint32_t i = 0; i < memories_.memoryTypeCount; ++i) {
+      const bool isAllowed = (allowed >> i & 1) != 0;
+      if (isAllowed && (memories_.memoryTypes[i].propertyFlags & wanted) == wanted) return i;
+    }
+  }
+  return makeStatus(ResultCode::OUT_OF_MEMORY, "the device has no memory that can be mapped");
+}
+
+Result<VkPipeline> VulkanDevice::pipeline(Shader shader, const Variant& variant) {
+  const std::lock_guard lock(pipelineMutex_);
+  VkPipeline& pipeline = pipelines_[{shader, variant}];
+  if (pipeline != VK_NULL_HANDLE) return pipeline;
+  const std::span<const uint32_t> code = shaderCode(shader);
+  VkShaderModuleCreateInfo moduleInfo = {};
+  moduleInfo.sType = VK_STRUCTURE_TYPE_SHADER_MODULE_CREATE_INFO;
+  moduleInfo.codeSize = code.size_bytes();
+  moduleInfo.pCode = code.data();
+  VkShaderModule module = VK_NULL_HANDLE;
+  HALYARD_RETURN_IF_ERROR(vulkanStatus(
+      table_.vkCreateShaderModule(device_, &moduleInfo, nullptr, &module), "loading a shader"));
+  std::array<VkSpecializationMapEntry, std::tuple_size_v<Variant>> entries;
+  for (uint32_t i = 0; i < entries.size(); ++i) {
+    entries[i] = {i, i * static_cast<uint32_t>(sizeof(int32_t)), sizeof(int32_t)};
+  }
+  const VkSpecializationInfo specialisation = {static_cast<uint32_t>(entries.size()),
+                                               entries.data(), sizeof(Variant), variant.data()};
+  VkComputePipelineCreateInfo info = {};
+  info.sType = VK_STRUCTURE_TYPE_COMPUTE_PIPELINE_CREATE_INFO;
+  info.stage.sType = VK_STRUCTURE_TYPE_PIPELINE_SHADER_STAGE_CREATE_INFO;
+  info.stage.stage = VK_SHADER_STAGE_COMPUTE_BIT;
+  info.stage.module = module;
+  info.stage.pName = "main";
+  info.stage.pSpecializationInfo = &specialisation;
+  info.layout = pipelineLayout_;
+  const VkResult result =
+      table_.vkCreateComputePipelines(device_, pipelineCache_, 1, &info, nullptr, &pipeline);
+  table_.vkDestroyShaderModule(device_, module, nullptr);
+  HALYARD_RETURN_IF_ERROR(vulkanStatus(result, "making a pipeline"));
+  return pipeline;
+}
+
+Status VulkanDevice::submit(VkCommandBuffer commands) {
+  VkFenceCreateInfo fenceInfo = {};
+  fenceInfo.sType = VK_STRUCTURE_TYPE_FENCE_CREATE_INFO;
+  VkFence fence = VK_NULL_HANDLE;
+  HALYARD_RETURN_IF_ERROR(
+      vulkanStatus(table_.vkCreateFence(device_, &fenceInfo, nullptr, &fence), "making a fence"));
+  VkSubmitInfo info = {};
+  info.sType = VK_STRUCTURE_TYPE_SUBMIT_INFO;
+  info.commandBufferCount = 1;
+  info.pCommandBuffers = &commands;
+  VkResult result = VK_SUCCESS;
+  {
+    const std::lock_guard lock(mutex_);
+    result = table_.vkQueueSubmit(queue_, 1, &info, fence);
+  }
+  if (result == VK_SUCCESS) {
+    result = table_.vkWaitForFences(device_, 1, &fence, VK_TRUE, kLongestNanoseconds);
+  }
+  // A device that hangs still uses the fence.
+  if (result != VK_TIMEOUT) table_.vkDestroyFence(device_, fence, nullptr);
+  return vulkanStatus(result, "running the model");
+}
+
+}  // namespace halyard::vulkandriver

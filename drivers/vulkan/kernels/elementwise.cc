@@ -1,0 +1,151 @@
+// Functions of one and of two elements.
+#include <limits>
+#include <optional>
+
+#include "kernels/byte_table.h"
+#include "kernels/kernel_list.h"
+#include "ops/activation.h"
+#include "ops/requantize.h"
+
+namespace halyard::vulkandriver {
+namespace {
+
+// As in shaders/binary.comp and shaders/unary.comp.
+constexpr int32_t kTable = 100;
+constexpr int32_t kCast = 101;
+constexpr int32_t kQuantize = 102;
+
+int32_t binaryFunction(OperationType type) {
+  switch (type) {
+    case OperationType::ADD:
+      return 0;
+    case OperationType::SUB:
+      return 1;
+    case OperationType::MUL:
+      return 2;
+    case OperationType::DIV:
+      return 3;
+    case OperationType::MAXIMUM:
+      return 4;
+    case OperationType::MINIMUM:
+      return 5;
+    case OperationType::PRELU:
+      return 6;
+    case OperationType::EQUAL:
+      return 10;
+    case OperationType::NOT_EQUAL:
+      return 11;
+    case OperationType::LESS:
+      return 12;
+    case OperationType::LESS_EQUAL:
+      return 13;
+    case OperationType::GREATER:
+      return 14;
+    case OperationType::GREATER_EQUAL:
+      return 15;
+    case OperationType::LOGICAL_AND:
+      return 20;
+    default:
+      return 21;  // LOGICAL_OR
+  }
+}
+
+int32_t unaryFunction(OperationType type) {
+  constexpr OperationType kInOrder[] = {
+      OperationType::ABS,        OperationType::EXP,   OperationType::FLOOR,
+      OperationType::LOG,        OperationType::NEG,   OperationType::RSQRT,
+      OperationType::SIN,        OperationType::SQRT,  OperationType::RELU,
+      OperationType::RELU1,      OperationType::RELU6, OperationType::TANH,
+      OperationType::LOGISTIC,   OperationType::ELU,   OperationType::HARD_SWISH,
+      OperationType::LOGICAL_NOT};
+  int32_t i = 0;
+  for (const OperationType entry : kInOrder) {
+    if (entry == type) return i;
+    ++i;
+  }
+  return type == OperationType::QUANTIZE ? kQuantize : kCast;
+}
+
+bool hasActivation(OperationType type) {
+  return type == OperationType::ADD || type == OperationType::SUB || type == OperationType::MUL ||
+         type == OperationType::DIV;
+}
+
+bool isByte(ElementKind kind) { return kind == ElementKind::UINT8 || kind == ElementKind::INT8; }
+
+// The step of a tensor in `axis` of the result, counted from the innermost; 0: it is repeated.
+int32_t stepOf(const Shape& dims, size_t axis) {
+  if (axis >= dims.size() || dims[dims.size() - 1 - axis] == 1) return 0;
+  int32_t step = 1;
+  for (size_t i = dims.size() - axis; i < dims.size(); ++i) step *= static_cast<int32_t>(dims[i]);
+  return step;
+}
+
+}  // namespace
+
+Status recordBinary(const Site& site, Recording& recording) {
+  constexpr size_t kAxes = 4;
+  HALYARD_ASSIGN_OR_RETURN(const ElementKind kind, elementKind(site.input(0).type));
+  HALYARD_ASSIGN_OR_RETURN(const ElementKind resultKind, elementKind(site.output(0).type));
+  const Shape& dims = site.output(0).dims;
+  if (dims.size() > kAxes) return badData("rank {}, at most {}", dims.size(), kAxes);
+  int32_t function = binaryFunction(site.type);
+  if (function == 3 && kind == ElementKind::INT32) return badData("quotients of integers");
+  ops::FuseCode activation = ops::FuseCode::NONE;
+  if (hasActivation(site.type)) {
+    HALYARD_RETURN_IF_ERROR(ops::readFuseCode(site.context, 2, &activation));
+  }
+  std::vector<Parameter> parameters = {site.in(0), site.in(1), site.out(0)};
+  for (size_t axis = 0; axis < kAxes; ++axis) {
+    parameters.emplace_back(axis < dims.size() ? static_cast<int32_t>(dims[dims.size() - 1 - axis])
+                                               : 1);
+    parameters.emplace_back(stepOf(site.input(0).dims, axis));
+    parameters.emplace_back(stepOf(site.input(1).dims, axis));
+  }
+  if (isByte(kind)) {
+    HALYARD_ASSIGN_OR_RETURN(std::vector<uint8_t> table, byteTable(site, 2));
+    parameters.emplace_back(recording.constant(std::move(table)));
+    function = kTable;
+  }
+  const Variant variant = {function, static_cast<int32_t>(kind), static_cast<int32_t>(resultKind),
+                           static_cast<int32_t>(activation)};
+  recording.add({Shader::BINARY, variant, std::move(parameters),
+                 static_cast<uint32_t>(site.output(0).elementCount())});
+  return okStatus();
+}
+
+Status recordUnary(const Site& site, Recording& recording) {
+  HALYARD_ASSIGN_OR_RETURN(const ElementKind kind, elementKind(site.input(0).type));
+  HALYARD_ASSIGN_OR_RETURN(const ElementKind resultKind, elementKind(site.output(0).type));
+  int32_t function = unaryFunction(site.type);
+  std::vector<Parameter> parameters = {site.in(0), site.out(0)};
+  if (isByte(kind) && site.input(0).type != OperandType::TENSOR_BOOL8) {
+    HALYARD_ASSIGN_OR_RETURN(std::vector<uint8_t> table, byteTable(site, 1));
+    parameters.emplace_back(recording.constant(std::move(table)));
+    function = kTable;
+  } else if (function == kQuantize) {
+    const auto range = ops::quantizedRange(site.output(0).type);
+    parameters.insert(parameters.end(), {Parameter::real(site.output(0).scale),
+                                         site.output(0).zeroPoint, range.min, range.max});
+  } else if (function == kCast) {
+    const bool isByteResult = resultKind == ElementKind::UINT8;
+    parameters.insert(parameters.end(),
+                      {0, 0, isByteResult ? 0 : std::numeric_limits<int32_t>::min(),
+                       isByteResult ? 255 : std::numeric_limits<int32_t>::max()});
+    if (kind == ElementKind::BOOL8 || resultKind == ElementKind::INT8) {
+      if (site.type == OperationType::CAST)
+        return badData("CAST of {}", operandTypeName(site.input(0).type));
+    }
+  } else if (site.type == OperationType::ELU) {
+    float alpha = 0;
+    HALYARD_RETURN_IF_ERROR(site.context.read(1, &alpha));
+    parameters.emplace_back(Parameter::real(alpha));
+  }
+  recording.add({Shader::UNARY,
+                 {function, static_cast<int32_t>(kind), static_cast<int32_t>(resultKind), 0},
+                 std::move(parameters),
+                 static_cast<uint32_t>(site.output(0).elementCount())});
+  return okStatus();
+}
+
+}  // namespace halyard::vulkandriver

@@ -1,0 +1,43 @@
+// The kernels of the device: one line for each operation in kernel_list.cc.
+// Thread safety: pure functions. Ownership: none.
+#pragma once
+
+#include "kernels/recording.h"
+
+namespace halyard::vulkandriver {
+
+// Null for an operation that the device does not have.
+Kernel kernelOf(OperationType type);
+
+Status recordBinary(const Site& site, Recording& recording);
+Status recordRnnStep(const Site& site, Recording& recording);
+Status recordRnnSequence(const Site& site, Recording& recording);
+Status recordBidirectionalRnn(const Site& site, Recording& recording);
+Status recordLstmStep(const Site& site, Recording& recording);
+Status recordLstmSequence(const Site& site, Recording& recording);
+Status recordBidirectionalLstm(const Site& site, Recording& recording);
+Status recordSvdf(const Site& site, Recording& recording);
+Status recordUnary(const Site& site, Recording& recording);
+Status recordSameOrder(const Site& site, Recording& recording);
+Status recordTranspose(const Site& site, Recording& recording);
+Status recordSlice(const Site& site, Recording& recording);
+Status recordPad(const Site& site, Recording& recording);
+Status recordConcatenation(const Site& site, Recording& recording);
+Status recordSplit(const Site& site, Recording& recording);
+Status recordDepthSpace(const Site& site, Recording& recording);
+Status recordBatchToSpace(const Site& site, Recording& recording);
+Status recordChannelShuffle(const Site& site, Recording& recording);
+Status recordTile(const Site& site, Recording& recording);
+Status recordConv(const Site& site, Recording& recording);
+Status recordDepthwise(const Site& site, Recording& recording);
+Status recordFullyConnected(const Site& site, Recording& recording);
+Status recordPool(const Site& site, Recording& recording);
+Status recordReduction(const Site& site, Recording& recording);
+Status recordLine(const Site& site, Recording& recording);
+Status recordTransposedConv(const Site& site, Recording& recording);
+Status recordMatmul(const Site& site, Recording& recording);
+Status recordReverse(const Site& site, Recording& recording);
+Status recordPack(const Site& site, Recording& recording);
+Status recordResize(const Site& site, Recording& recording);
+
+}  // namespace halyard::vulkandriver

@@ -1,0 +1,133 @@
+// Functions of the elements along some axes.
+#include <bit>
+#include <cmath>
+#include <cstring>
+
+#include "kernels/kernel_list.h"
+#include "ops/axis.h"
+#include "ops/axis_lines.h"
+#include "ops/reduction.h"
+#include "ops/requantize.h"
+
+namespace halyard::vulkandriver {
+namespace {
+
+constexpr size_t kAxes = 4;
+
+// As in shaders/lines.comp.
+int32_t linesFunction(OperationType type) {
+  switch (type) {
+    case OperationType::REDUCE_SUM:
+      return 0;
+    case OperationType::MEAN:
+      return 1;
+    case OperationType::REDUCE_MAX:
+      return 2;
+    case OperationType::REDUCE_MIN:
+      return 3;
+    case OperationType::REDUCE_ALL:
+      return 4;
+    case OperationType::REDUCE_ANY:
+      return 5;
+    case OperationType::ARGMAX:
+      return 10;
+    case OperationType::ARGMIN:
+      return 11;
+    case OperationType::SOFTMAX:
+      return 20;
+    case OperationType::LOG_SOFTMAX:
+      return 21;
+    default:
+      return 22;  // L2_NORMALIZATION
+  }
+}
+
+struct Axis {
+  size_t extent;
+  size_t step;
+};
+
+struct LinesPlan {
+  std::vector<Axis> kept;     // outermost first; they choose the line
+  std::vector<Axis> reduced;  // outermost first
+  float beta = 1;
+};
+
+size_t countOf(const std::vector<Axis>& axes) {
+  size_t count = 1;
+  for (const Axis& axis : axes) count *= axis.extent;
+  return count;
+}
+
+Status append(const std::vector<Axis>& axes, std::vector<Parameter>& parameters) {
+  if (axes.size() > kAxes) return badData("{} groups of axes, at most {}", axes.size(), kAxes);
+  for (size_t i = 0; i < kAxes; ++i) {
+    const Axis axis = i < axes.size() ? axes[axes.size() - 1 - i] : Axis{1, 0};
+    parameters.emplace_back(static_cast<int32_t>(axis.extent));
+    parameters.emplace_back(static_cast<int32_t>(axis.step));
+  }
+  return okStatus();
+}
+
+// exp(-beta * scale * d) for every distance d of two bytes, as the reference kernel has it.
+std::vector<uint8_t> exponentialTable(float beta, float scale) {
+  std::vector<uint8_t> bytes(256 * sizeof(double));
+  const double rate = -static_cast<double>(beta) * static_cast<double>(scale);
+  for (size_t d = 0; d < 256; ++d) {
+    const double value = std::exp(rate * static_cast<double>(d));
+    std::memcpy(bytes.data() + d * sizeof value, &value, sizeof value);
+  }
+  return bytes;
+}
+
+Status addLines(const Site& site, const LinesPlan& plan, Recording& recording) {
+  HALYARD_ASSIGN_OR_RETURN(const ElementKind kind, elementKind(site.input(0).type));
+  std::vector<Parameter> parameters = {site.in(0), site.out(0),
+                                       static_cast<int32_t>(countOf(plan.reduced))};
+  HALYARD_RETURN_IF_ERROR(append(plan.kept, parameters));
+  HALYARD_RETURN_IF_ERROR(append(plan.reduced, parameters));
+  const bool isBytes = kind == ElementKind::UINT8 || kind == ElementKind::INT8;
+  const auto range =
+      isBytes ? ops::quantizedRange(site.output(0).type) : ops::ClampRange<int32_t>{0, 1};
+  parameters.insert(parameters.end(),
+                    {Parameter::real(plan.beta), site.input(0).zeroPoint, site.output(0).zeroPoint,
+                     range.min, range.max, Parameter::real(site.output(0).scale)});
+  if (isBytes && site.type == OperationType::SOFTMAX) {
+    parameters.emplace_back(recording.constant(exponentialTable(plan.beta, site.input(0).scale)));
+  }
+  recording.add({Shader::LINES,
+                 {linesFunction(site.type), static_cast<int32_t>(kind), 0, 0},
+                 std::move(parameters),
+                 static_cast<uint32_t>(countOf(plan.kept))});
+  return okStatus();
+}
+
+}  // namespace
+
+Status recordReduction(const Site& site, Recording& recording) {
+  std::vector<ops::DimGroup> groups;
+  HALYARD_RETURN_IF_ERROR(ops::planReduction(site.context, &groups));
+  LinesPlan plan;
+  size_t step = site.input(0).elementCount();
+  for (const ops::DimGroup& group : groups) {
+    step /= group.extent;
+    (group.outputStride == 0 ? plan.reduced : plan.kept).push_back({group.extent, step});
+  }
+  return addLines(site, plan, recording);
+}
+
+Status recordLine(const Site& site, Recording& recording) {
+  const Shape& dims = site.input(0).dims;
+  size_t axis = 0;
+  LinesPlan plan;
+  const bool hasBeta =
+      site.type == OperationType::SOFTMAX || site.type == OperationType::LOG_SOFTMAX;
+  if (hasBeta) HALYARD_RETURN_IF_ERROR(site.context.read(1, &plan.beta));
+  HALYARD_RETURN_IF_ERROR(ops::readOptionalAxis(site.context, hasBeta ? 2 : 1, &axis));
+  const auto view = ops::axisView(dims, axis);
+  plan.kept = {{view.outer, view.extent * view.inner}, {view.inner, 1}};
+  plan.reduced = {{view.extent, view.inner}};
+  return addLines(site, plan, recording);
+}
+
+}  // namespace halyard::vulkandriver

@@ -1,0 +1,38 @@
+// The promise of recordModel: the model has a place in the device's memory.
+#include "plan/model_recording.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "svdf_for_test.h"
+
+namespace halyard::vulkandriver {
+namespace {
+
+using ::testing::HasSubstr;
+
+TEST(ModelRecordingTest, ConstantsAndParametersNeedPlacesToo) {
+  const Model model = testing::svdfModel();
+  Recording recording(model.main.operands.size());
+  ASSERT_TRUE(recordModel(model, 1 << 20, recording).front().ok());
+  const uint64_t added = recording.bytes(64);
+  ASSERT_GT(added, 0u);
+  // Nine operands of four bytes, each with at most 64 bytes until the next.
+  const uint64_t needed = 9 * (4 + 64) + added;
+  Recording fitting(model.main.operands.size());
+  EXPECT_TRUE(recordModel(model, needed, fitting).front().ok());
+  Recording tooLarge(model.main.operands.size());
+  const Status refused = recordModel(model, needed - 1, tooLarge).front();
+  EXPECT_EQ(refused.code(), ResultCode::BAD_DATA);
+  EXPECT_THAT(refused.message(), HasSubstr("at most"));
+}
+
+TEST(ModelRecordingTest, BytesCountEachConstantAndDispatch) {
+  Recording recording(0);
+  recording.constant(std::vector<uint8_t>(65));
+  recording.add({Shader::BINARY, {}, {1, 2, 3}, 1});
+  EXPECT_EQ(recording.bytes(64), 128u + 64u);
+}
+
+}  // namespace
+}  // namespace halyard::vulkandriver

@@ -1,0 +1,69 @@
+// The driver in a process of its own, under the measures of its sandbox.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include "hal/client/remote_device.h"
+#include "hal/manifest/manifest.h"
+#include "svdf_for_test.h"
+#include "test_definitions.h"
+#include "vulkan_driver.h"
+
+namespace halyard::vulkandriver {
+namespace {
+
+using ::testing::HasSubstr;
+
+// The manifest of the build, with a software device allowed.
+hal::Manifest manifestForTests() {
+  auto manifest = hal::loadManifest(HALYARD_BINARY_DIR "/share/halyard/drivers.d/vulkan.json");
+  EXPECT_TRUE(manifest.ok()) << manifest.status().toString();
+  manifest->arguments.emplace_back("--software");
+  return *manifest;
+}
+
+TEST(VulkanProcessTest, ComputesUnderAllMeasures) {
+  const std::string arguments[] = {"--software"};
+  if (const auto made = makeVulkanDriver(arguments); !made.ok()) {
+    GTEST_SKIP() << "NO VULKAN DEVICE, NOTHING IS TESTED: " << made.status().toString();
+  }
+  auto loop = hal::RpcLoop::start();
+  ASSERT_TRUE(loop.ok()) << loop.status().toString();
+  const auto remote = hal::RemoteDevice::open(*loop, manifestForTests());
+  ASSERT_TRUE(remote.ok()) << remote.status().toString();
+  EXPECT_NE((*remote)->processId(), ::getpid());
+  EXPECT_EQ((*remote)->info().type, hal::DeviceType::GPU);
+  for (const hal::IsolationMeasure& measure : (*remote)->isolation()) {
+    // A kernel may lack one, and a sanitizer needs rights. The manifest switches off none.
+    if (measure.state != hal::IsolationMeasure::State::OFF) continue;
+    EXPECT_THAT(measure.detail, HasSubstr("sanitizer")) << measure.name;
+  }
+  // The device compiles its code only now.
+  const auto prepared = (*remote)->prepareModel(validated(testing::svdfModel()).value(), {});
+  ASSERT_TRUE(prepared.ok()) << prepared.status().toString();
+  for (int round = 0; round < 3; ++round) {
+    testing::SvdfValues values;
+    const auto result = (*prepared)->executeSynchronously(values.request(), {});
+    ASSERT_TRUE(result.status.ok()) << result.status.toString();
+    EXPECT_EQ(values.outputs[1], 130);
+  }
+}
+
+TEST(VulkanProcessTest, SoftwareDevicesNeedAnArgument) {
+  const auto device = makeVulkanDriver();
+  if (device.ok()) GTEST_SKIP() << "there is a GPU: " << (*device)->info().name;
+  EXPECT_EQ(device.status().code(), ResultCode::UNAVAILABLE_DEVICE);
+  const std::string arguments[] = {"--software"};
+  if (!makeVulkanDriver(arguments).ok()) GTEST_SKIP() << "NO VULKAN DEVICE, NOTHING IS TESTED";
+  EXPECT_THAT(device.status().message(), HasSubstr("--software allows it for tests"));
+}
+
+TEST(VulkanProcessTest, OtherArgumentsAreRefused) {
+  const std::string arguments[] = {"--soft"};
+  const auto device = makeVulkanDriver(arguments);
+  EXPECT_EQ(device.status().code(), ResultCode::BAD_DATA);
+  EXPECT_THAT(device.status().message(), HasSubstr("--soft"));
+}
+
+}  // namespace
+}  // namespace halyard::vulkandriver

@@ -1,0 +1,156 @@
+// Functions of the elements along some axes: reductions, positions of extremes, normalisations.
+#version 450
+#include "memory.glsl"
+
+// FUNCTION: as LinesFunction. Parameters: offsets of input and result; elements of a line; extent
+// and step of 4 axes that choose the line, and of 4 axes of the line, each the innermost first;
+// then those of kernels/lines.cc. One work item computes one line.
+const int SUM = 0;
+const int MEAN = 1;
+const int MAXIMUM = 2;
+const int MINIMUM = 3;
+const int ALL = 4;
+const int ANY = 5;
+const int FIRST_MAXIMUM = 10;
+const int FIRST_MINIMUM = 11;
+const int SOFTMAX = 20;
+const int LOG_SOFTMAX = 21;
+const int UNIT_LENGTH = 22;
+
+int positionOf(int index, int axes) {
+  int at = 0;
+  for (int axis = 0; axis < 4; ++axis) {
+    const int extent = parameter(axes + 2 * axis);
+    if (extent == 1) continue;
+    at += index % extent * parameter(axes + 2 * axis + 1);
+    index /= extent;
+  }
+  return at;
+}
+
+double element(int at) {
+  return isReal(TYPE) ? double(loadReal(TYPE, parameter(0), at))
+                      : double(loadInteger(TYPE, parameter(0), at));
+}
+
+void reduceLine(int item, int start) {
+  const int extent = parameter(2);
+  double state = FUNCTION == ALL ? 1.0lf : 0.0lf;
+  if (FUNCTION == MAXIMUM || FUNCTION == MINIMUM) {
+    state = double(3.4028234663852886e38) * (FUNCTION == MAXIMUM ? -1.0lf : 1.0lf);
+  }
+  for (int i = 0; i < extent; ++i) {
+    const double x = element(start + positionOf(i, 11));
+    if (FUNCTION <= MEAN) state += x;
+    if (FUNCTION == MAXIMUM) state = x > state ? x : state;
+    if (FUNCTION == MINIMUM) state = x < state ? x : state;
+    if (FUNCTION == ALL) state = x != 0.0lf && state != 0.0lf ? 1.0lf : 0.0lf;
+    if (FUNCTION == ANY) state = x != 0.0lf || state != 0.0lf ? 1.0lf : 0.0lf;
+  }
+  if (FUNCTION == MEAN) state /= double(extent);
+  if (isReal(TYPE)) {
+    storeReal(TYPE, parameter(1), item, float(state));
+  } else {
+    storeInteger(TYPE, parameter(1), item, quantised(state, 0, parameter(22), parameter(23)));
+  }
+}
+
+void findExtreme(int item, int start) {
+  int best = 0;
+  double highest = element(start);
+  for (int i = 1; i < parameter(2); ++i) {
+    const double x = element(start + positionOf(i, 11));
+    const bool isBetter = FUNCTION == FIRST_MAXIMUM ? x > highest : x < highest;
+    // Any number is better than NaN.
+    if (isBetter || (highest != highest && x == x)) {
+      best = i;
+      highest = x;
+    }
+  }
+  storeInteger(INT32, parameter(1), item, best);
+}
+
+void softmaxReal(int start) {
+  const int extent = parameter(2);
+  const float beta = realParameter(19);
+  // Of beta x, which may be negative for the logarithm.
+  float largest = beta * loadReal(TYPE, parameter(0), start);
+  for (int i = 1; i < extent; ++i) {
+    largest = max(largest, beta * loadReal(TYPE, parameter(0), start + positionOf(i, 11)));
+  }
+  double sum = 0.0lf;
+  for (int i = 0; i < extent; ++i) {
+    const float x = beta * loadReal(TYPE, parameter(0), start + positionOf(i, 11));
+    sum += double(exp(x - largest));
+  }
+  for (int i = 0; i < extent; ++i) {
+    const int at = start + positionOf(i, 11);
+    const float x = beta * loadReal(TYPE, parameter(0), at) - largest;
+    const float y = FUNCTION == SOFTMAX ? exp(x) * float(1.0lf / sum) : x - log(float(sum));
+    storeReal(TYPE, parameter(1), at, y);
+  }
+}
+
+void softmaxBytes(int start) {
+  const int extent = parameter(2);
+  const int table = parameter(25) >> 3;
+  int largest = -256;
+  for (int i = 0; i < extent; ++i) {
+    largest = max(largest, loadInteger(TYPE, parameter(0), start + positionOf(i, 11)));
+  }
+  double sum = 0.0lf;
+  for (int i = 0; i < extent; ++i) {
+    sum += doubles[table + largest - loadInteger(TYPE, parameter(0), start + positionOf(i, 11))];
+  }
+  const double factor = 1.0lf / (sum * double(realParameter(24)));
+  for (int i = 0; i < extent; ++i) {
+    const int at = start + positionOf(i, 11);
+    const double units = doubles[table + largest - loadInteger(TYPE, parameter(0), at)] * factor;
+    storeInteger(TYPE, parameter(1), at,
+                 quantised(units, parameter(21), parameter(22), parameter(23)));
+  }
+}
+
+void normalise(int start) {
+  const int extent = parameter(2);
+  const double zeroPoint = isReal(TYPE) ? 0.0lf : double(parameter(20));
+  double squares = 0.0lf;
+  for (int i = 0; i < extent; ++i) {
+    const double x = element(start + positionOf(i, 11)) - zeroPoint;
+    squares += x * x;
+  }
+  double len = sqrt(squares);
+  if (isReal(TYPE)) {
+    len = max(len, 1e-6lf);
+  } else if (squares == 0.0lf) {
+    len = 1.0lf;
+  }
+  for (int i = 0; i < extent; ++i) {
+    const int at = start + positionOf(i, 11);
+    const double x = element(at) - zeroPoint;
+    if (isReal(TYPE)) {
+      storeReal(TYPE, parameter(1), at, float(x / len));
+    } else {
+      const double factor = 1.0lf / (len * double(realParameter(24)));
+      storeInteger(TYPE, parameter(1), at,
+                   quantised(x * factor, parameter(21), parameter(22), parameter(23)));
+    }
+  }
+}
+
+void main() {
+  const uint item = workItem();
+  if (item >= count) return;
+  const int start = positionOf(int(item), 3);
+  if (FUNCTION < FIRST_MAXIMUM) {
+    reduceLine(int(item), start);
+  } else if (FUNCTION < SOFTMAX) {
+    findExtreme(int(item), start);
+  } else if (FUNCTION == UNIT_LENGTH) {
+    normalise(start);
+  } else if (isReal(TYPE)) {
+    softmaxReal(start);
+  } else {
+    softmaxBytes(start);
+  }
+}
