@@ -16,7 +16,7 @@ using ::testing::HasSubstr;
 
 // The manifest of the build, with a software device allowed.
 hal::Manifest manifestForTests() {
-  auto manifest = hal::loadManifest(HALYARD_BINARY_DIR "/share/halyard/drivers.d/vulkan.json");
+  auto manifest = hal::loadManifest(HALYARD_BINARY_DIR "/share/halyard/samples/vulkan.json");
   EXPECT_TRUE(manifest.ok()) << manifest.status().toString();
   manifest->arguments.emplace_back("--software");
   return *manifest;
