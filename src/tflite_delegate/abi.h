@@ -88,6 +88,20 @@ struct Quantization {
 
 struct LiteDelegate;
 
+// The sparse form of a constant, as in import/tflite/sparsity.h.
+struct LiteSparseLevel {
+  int32_t format;  // 0: dense
+  int32_t size;
+  IntArray* segments;
+  IntArray* indices;
+};
+struct LiteSparsity {
+  IntArray* order;
+  IntArray* blocks;
+  LiteSparseLevel* levels;
+  int32_t levelCount;
+};
+
 struct LiteTensor {
   LiteType type;
   void* data;  // null until the interpreter has allocated the tensor
@@ -102,7 +116,7 @@ struct LiteTensor {
   bool dataIsStale;
   bool isVariable;
   Quantization quantization;
-  const void* sparsity;           // null: dense
+  const LiteSparsity* sparsity;   // null: dense. `bytes` is then the size of the kept elements
   const IntArray* dimsSignature;  // -1: unknown; null or empty if all dimensions are known
 };
 
@@ -187,6 +201,7 @@ static_assert(offsetof(LiteTensor, params) == 24 && offsetof(LiteTensor, allocat
 static_assert(offsetof(LiteTensor, name) == 56 && offsetof(LiteTensor, bufferHandle) == 72);
 static_assert(offsetof(LiteTensor, isVariable) == 77 && offsetof(LiteTensor, quantization) == 80);
 static_assert(offsetof(LiteTensor, sparsity) == 96 && offsetof(LiteTensor, dimsSignature) == 104);
+static_assert(sizeof(LiteSparsity) == 32 && sizeof(LiteSparseLevel) == 24);
 static_assert(offsetof(LiteNode, builtinData) == 40 && offsetof(LiteNode, customDataSize) == 56);
 static_assert(offsetof(LiteNode, delegate) == 64 && offsetof(LiteNode, mayHaveSideEffect) == 72);
 static_assert(offsetof(LiteRegistration, builtinCode) == 40);

@@ -4,6 +4,7 @@
 #include <map>
 
 #include "import/tflite/model_file.h"
+#include "import/tflite/sparsity.h"
 
 namespace halyard::tflite {
 namespace {
@@ -31,6 +32,21 @@ Result<tfl::TensorType> fileType(LiteType type) {
   }
   return kTypes[number - 1];
 }
+
+std::vector<int32_t> copied(const IntArray* list) {
+  if (list == nullptr) return {};
+  return {list->values().begin(), list->values().end()};
+}
+
+import::Sparsity copied(const LiteSparsity& sparsity){
+    import::Sparsity copy = {copied(sparsity.order), copied(sparsity.blocks), {}};
+for (int32_t i = 0; i < sparsity.levelCount; ++i) {
+  const LiteSparseLevel& level = sparsity.levels[i];
+  copy.levels.push_back(
+      {level.format == 0, level.size, copied(level.segments), copied(level.indices)});
+}
+return copy;
+}  // namespace
 
 class GraphWriter {
  public:
@@ -155,8 +171,8 @@ class GraphWriter {
         if (values.size() == dims.size()) signature.assign(values.begin(), values.end());
       }
     }
-    Offset<tfl::Unread> sparsity;
-    if (tensor.sparsity != nullptr) sparsity = tfl::CreateUnread(builder_);
+    Offset<tfl::SparsityParameters> sparsity;
+    if (tensor.sparsity != nullptr) sparsity = copied(*tensor.sparsity).write(builder_);
     return tfl::CreateTensorDirect(
         builder_, &dims, type, buffer, tensor.name != nullptr ? tensor.name : "", quantization,
         tensor.isVariable, sparsity, signature.empty() ? nullptr : &signature);
@@ -174,7 +190,7 @@ class GraphWriter {
   std::vector<ModelFile::Part> others_;
 };
 
-}  // namespace
+}  // namespace halyard::tflite
 
 bool isConstant(const LiteTensor& tensor) {
   return tensor.allocation == Allocation::CONSTANT && tensor.data != nullptr && tensor.bytes != 0;

@@ -146,7 +146,39 @@ Status convertQuantize(Node& node) {
   return node.quantize(x, y);
 }
 
+// A sparse constant becomes a dense one.
+Status convertDensify(Node& node) {
+  HALYARD_RETURN_IF_ERROR(node.expectCounts(1, 1, 1));
+  if (!node.hasInput(0)) return badData("input 0 is left out");
+  GraphBuilder& builder = node.builder();
+  Sparsity sparsity;
+  HALYARD_ASSIGN_OR_RETURN(const FileTensor from,
+                           builder.file().sparseTensor(node.inputTensor(0), &sparsity));
+  HALYARD_ASSIGN_OR_RETURN(const FileTensor to, node.outputInfo(0));
+  using enum tfl::TensorType;
+  if (from.type != FLOAT32 && from.type != FLOAT16 && from.type != INT8) {
+    return unsupported("{} is {}, expected FLOAT32, FLOAT16 or INT8", from.text(),
+                       tensorTypeName(from.type));
+  }
+  if (to.type != from.type || (!to.dims.empty() && to.dims != from.dims)) {
+    return badData("the output ({}) is {}{}, the input {}{}", to.text(), tensorTypeName(to.type),
+                   shapeText(to.dims), tensorTypeName(from.type), shapeText(from.dims));
+  }
+  HALYARD_ASSIGN_OR_RETURN(Operand operand, builder.describe(from));
+  const std::optional<uint32_t> size = knownByteSize(operand.type, from.dims);
+  if (!size) return badData("{} has the shape {}", from.text(), shapeText(from.dims));
+  HALYARD_ASSIGN_OR_RETURN(const std::span<const uint8_t> values, builder.contents(from));
+  HALYARD_ASSIGN_OR_RETURN(const std::span<uint8_t> dense, builder.newBytes(*size));
+  HALYARD_RETURN_IF_ERROR(sparsity.densify(from.dims, values, tensorElementSize(from.type), dense),
+                          "{}", from.text());
+  HALYARD_ASSIGN_OR_RETURN(const uint32_t constant,
+                           builder.addOwnConstant(std::move(operand), dense, builder.nameOf(to)));
+  return node.forward(0, constant);
+}
+
 constexpr Converter kConverters[] = {
+    {tfl::BuiltinOperator::DENSIFY, tfl::BuiltinOptions::DensifyOptions, OptionsNeed::OPTIONAL,
+     convertDensify},
     {tfl::BuiltinOperator::DEQUANTIZE, tfl::BuiltinOptions::DequantizeOptions,
      OptionsNeed::OPTIONAL, convertDequantize, kTakesOpenRank | kTakesInt16},
     {tfl::BuiltinOperator::QUANTIZE, tfl::BuiltinOptions::QuantizeOptions, OptionsNeed::OPTIONAL,

@@ -70,8 +70,8 @@ flatbuffers::Offset<tfl::Tensor> ModelWriter::writeTensor(flatbuffers::FlatBuffe
     quantization = tfl::CreateQuantizationParametersDirect(
         b, &spec.scales, &spec.zeroPoints, spec.quantizationDetails, spec.quantizedDimension);
   }
-  flatbuffers::Offset<tfl::Unread> sparsity;
-  if (spec.isSparse) sparsity = tfl::CreateUnread(b);
+  flatbuffers::Offset<tfl::SparsityParameters> sparsity;
+  if (spec.sparsity) sparsity = spec.sparsity->write(b);
   return tfl::CreateTensorDirect(
       b, &spec.shape, spec.type, buffer, spec.name.c_str(), quantization, spec.isVariable, sparsity,
       spec.shapeSignature.empty() ? nullptr : &spec.shapeSignature, spec.externalBuffer);

@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "import/tflite/sparsity.h"
 #include "import/tflite/tflite_generated.h"
 
 namespace halyard::import {
@@ -25,7 +26,7 @@ struct TensorSpec {
   std::vector<int64_t> zeroPoints;
   int32_t quantizedDimension = 0;
   bool isVariable = false;
-  bool isSparse = false;
+  std::optional<Sparsity> sparsity;
   uint8_t quantizationDetails = 0;
   uint32_t externalBuffer = 0;
   std::optional<uint32_t> buffer;  // in place of a buffer of its own

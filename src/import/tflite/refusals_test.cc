@@ -140,7 +140,7 @@ const Refusal kTensorRefusals[] = {
     {"BufferTooLarge", denseFloat, [](ModelWriter& w) { w.tensors[2].data.resize(12); },
      "operator FULLY_CONNECTED of node 0: input 2: tensor 2 'bias' is FLOAT32[2] of 8 bytes, its "
      "buffer has 12"},
-    {"Sparse", denseFloat, [](ModelWriter& w) { w.tensors[1].isSparse = true; },
+    {"Sparse", denseFloat, [](ModelWriter& w) { w.tensors[1].sparsity.emplace(); },
      "operator FULLY_CONNECTED of node 0 is not supported: input 1: tensor 1 'weights' is sparse"},
     {"External", denseFloat, [](ModelWriter& w) { w.tensors[1].externalBuffer = 1; },
      "operator FULLY_CONNECTED of node 0 is not supported: input 1: tensor 1 'weights' has its "

@@ -321,26 +321,30 @@ Result<FileTensor> VerifiedFile::beginTensor(int32_t index, FlatTable* table) co
   return result;
 }
 
-Result<FileTensor> VerifiedFile::tensor(int32_t index) const {
+Result<FileTensor> VerifiedFile::readTensor(int32_t index, FlatTable* table) const {
   using Field = tfl::Tensor;
-  FlatTable table;
-  HALYARD_ASSIGN_OR_RETURN(FileTensor result, beginTensor(index, &table));
-  result.isVariable = reader_.scalar<uint8_t>(table, Field::VT_IS_VARIABLE, 0) != 0;
-  const std::span<const int32_t> shape = reader_.vector<int32_t>(table, Field::VT_SHAPE);
+  HALYARD_ASSIGN_OR_RETURN(FileTensor result, beginTensor(index, table));
+  result.isVariable = reader_.scalar<uint8_t>(*table, Field::VT_IS_VARIABLE, 0) != 0;
+  const std::span<const int32_t> shape = reader_.vector<int32_t>(*table, Field::VT_SHAPE);
   const std::span<const int32_t> signature =
-      reader_.vector<int32_t>(table, Field::VT_SHAPE_SIGNATURE);
-  const FlatTable quantization = reader_.table(table, Field::VT_QUANTIZATION);
-  const bool isSparse = reader_.has(table, Field::VT_SPARSITY);
-  const bool isExternal = reader_.scalar<uint32_t>(table, Field::VT_EXTERNAL_BUFFER, 0) != 0;
+      reader_.vector<int32_t>(*table, Field::VT_SHAPE_SIGNATURE);
+  const FlatTable quantization = reader_.table(*table, Field::VT_QUANTIZATION);
+  const bool isExternal = reader_.scalar<uint32_t>(*table, Field::VT_EXTERNAL_BUFFER, 0) != 0;
   if (!reader_.ok()) return whyDamaged();
   HALYARD_RETURN_IF_ERROR(decodeShape(shape, result), "{}", result.text());
   decodeSignature(signature, result);
   HALYARD_RETURN_IF_ERROR(decodeQuantization(reader_, quantization, result), "{}", result.text());
-  if (isSparse) {
-    return unsupported("{} is sparse: sparse tensors are not supported", result.text());
-  }
   if (isExternal) {
     return unsupported("{} has its data in another file: that is not supported", result.text());
+  }
+  return result;
+}
+
+Result<FileTensor> VerifiedFile::tensor(int32_t index) const {
+  FlatTable table;
+  HALYARD_ASSIGN_OR_RETURN(FileTensor result, readTensor(index, &table));
+  if (reader_.has(table, tfl::Tensor::VT_SPARSITY)) {
+    return unsupported("{} is sparse: only DENSIFY reads sparse tensors", result.text());
   }
   HALYARD_ASSIGN_OR_RETURN(result.data, constantData(table), "{}", result.text());
   const uint64_t need = elementCountOf(result.dims) * tensorElementSize(result.type);
@@ -349,6 +353,77 @@ Result<FileTensor> VerifiedFile::tensor(int32_t index) const {
                    tensorTypeName(result.type), shapeText(result.dims), need, result.data.size());
   }
   return result;
+}
+
+Result<FileTensor> VerifiedFile::sparseTensor(int32_t index, Sparsity* sparsity) const {
+  using Field = tfl::SparsityParameters;
+  FlatTable table;
+  HALYARD_ASSIGN_OR_RETURN(FileTensor result, readTensor(index, &table));
+  const FlatTable parameters = reader_.table(table, tfl::Tensor::VT_SPARSITY);
+  HALYARD_ASSIGN_OR_RETURN(result.data, constantData(table), "{}", result.text());
+  if (!parameters || result.data.empty()) {
+    return unsupported("{} is no sparse constant", result.text());
+  }
+  const auto order = reader_.vector<int32_t>(parameters, Field::VT_TRAVERSAL_ORDER);
+  const auto blocks = reader_.vector<int32_t>(parameters, Field::VT_BLOCK_MAP);
+  const FlatTables levels = reader_.tables(parameters, Field::VT_DIM_METADATA);
+  if (!reader_.ok()) return whyDamaged();
+  sparsity->order.assign(order.begin(), order.end());
+  sparsity->blocks.assign(blocks.begin(), blocks.end());
+  sparsity->levels.clear();
+  for (size_t i = 0; i < levels.count; ++i) {
+    HALYARD_ASSIGN_OR_RETURN(sparsity->levels.emplace_back(), readLevel(reader_.element(levels, i)),
+                             "{}: level {} of its sparsity", result.text(), i);
+  }
+  return result;
+}
+
+Result<Sparsity::Level> VerifiedFile::readLevel(const FlatTable& table) const {
+  using Field = tfl::DimensionMetadata;
+  Sparsity::Level level;
+  const auto format =
+      static_cast<tfl::DimensionType>(reader_.scalar<int8_t>(table, Field::VT_FORMAT, 0));
+  level.isDense = format == tfl::DimensionType::DENSE;
+  level.size = reader_.scalar<int32_t>(table, Field::VT_DENSE_SIZE, 0);
+  if (!reader_.ok()) return whyDamaged();
+  if (level.isDense) return level;
+  if (format != tfl::DimensionType::SPARSE_CSR) {
+    return badData("has the format {}", static_cast<int>(format));
+  }
+  HALYARD_ASSIGN_OR_RETURN(
+      level.segments, readIndexes(table, Field::VT_ARRAY_SEGMENTS_TYPE, Field::VT_ARRAY_SEGMENTS));
+  HALYARD_ASSIGN_OR_RETURN(
+      level.indices, readIndexes(table, Field::VT_ARRAY_INDICES_TYPE, Field::VT_ARRAY_INDICES));
+  return level;
+}
+
+// The vectors of 8, 16 and 32 bits have the same field.
+Result<std::vector<int32_t>> VerifiedFile::readIndexes(const FlatTable& table,
+                                                       FlatReader::Field type,
+                                                       FlatReader::Field field) const {
+  constexpr FlatReader::Field kValues = tfl::Int32Vector::VT_VALUES;
+  static_assert(kValues == tfl::Uint16Vector::VT_VALUES && kValues == tfl::Uint8Vector::VT_VALUES);
+  const auto kind = static_cast<tfl::SparseIndexVector>(reader_.scalar<uint8_t>(table, type, 0));
+  const FlatTable vector = reader_.table(table, field);
+  std::vector<int32_t> values;
+  const auto take = [&]<typename T>(std::span<const T> from) {
+    values.assign(from.begin(), from.end());
+  };
+  switch (kind) {
+    case tfl::SparseIndexVector::Int32Vector:
+      take(reader_.vector<int32_t>(vector, kValues));
+      break;
+    case tfl::SparseIndexVector::Uint16Vector:
+      take(reader_.vector<uint16_t>(vector, kValues));
+      break;
+    case tfl::SparseIndexVector::Uint8Vector:
+      take(reader_.vector<uint8_t>(vector, kValues));
+      break;
+    default:
+      return badData("has a list of kind {}", static_cast<int>(kind));
+  }
+  if (!reader_.ok()) return whyDamaged();
+  return values;
 }
 
 std::string_view VerifiedFile::tensorName(int32_t index) const {

@@ -15,6 +15,7 @@
 #include "halyard/driver/model.h"
 #include "halyard/driver/status.h"
 #include "import/tflite/flat_reader.h"
+#include "import/tflite/sparsity.h"
 #include "import/tflite/tflite_generated.h"
 
 namespace halyard::import {
@@ -114,6 +115,8 @@ class VerifiedFile {
   std::string_view description() const { return description_; }
   // Returns BAD_DATA for an index out of range and for a tensor that contradicts itself.
   Result<FileTensor> tensor(int32_t index) const;
+  // Returns a tensor whose data has only some elements, and how they lie. OP_FAILED for others.
+  Result<FileTensor> sparseTensor(int32_t index, Sparsity* sparsity) const;
   // Returns raw bytes; print displayName instead. The tensor must exist. Empty if the name is
   // damaged.
   std::string_view tensorName(int32_t index) const;
@@ -138,6 +141,11 @@ class VerifiedFile {
   Status readOperator(const FlatTable& table);
   Status whyDamaged() const { return reader_.file().whyNot(); }
   Result<FileTensor> beginTensor(int32_t index, FlatTable* table) const;
+  // Returns a tensor without its data.
+  Result<FileTensor> readTensor(int32_t index, FlatTable* table) const;
+  Result<Sparsity::Level> readLevel(const FlatTable& table) const;
+  Result<std::vector<int32_t>> readIndexes(const FlatTable& table, FlatReader::Field type,
+                                           FlatReader::Field field) const;
   Result<FileRange> constantData(const FlatTable& tensor) const;
 
   // Reads from the file and remembers errors; every read checks that.
