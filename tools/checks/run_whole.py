@@ -11,6 +11,7 @@ import collections
 import concurrent.futures
 import json
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -44,7 +45,10 @@ def gtest_name(command):
 
 
 def jobs_of(tests):
-    """(label, command, folder, environment, number of tests) of each process to start."""
+    """(label, command, folder, environment, number of tests, forbidden) of each process to start.
+
+    `forbidden`: expressions that fail a test when its output has one (FAIL_REGULAR_EXPRESSION).
+    """
     programs = collections.OrderedDict()
     for test in tests:
         if "command" not in test:
@@ -54,20 +58,21 @@ def jobs_of(tests):
             continue
         folder = properties.get("WORKING_DIRECTORY", os.getcwd())
         environment = tuple(sorted(properties.get("ENVIRONMENT", [])))
+        forbidden = tuple(properties.get("FAIL_REGULAR_EXPRESSION", []))
         name = gtest_name(test["command"])
-        key = (test["command"][0], folder, environment) if name else (test["name"],)
-        programs.setdefault(key, []).append((name, test["command"], folder, environment))
+        key = (test["command"][0], folder, environment, forbidden) if name else (test["name"],)
+        programs.setdefault(key, []).append((name, test["command"], folder, environment, forbidden))
     jobs = []
     for group in programs.values():
-        name, command, folder, environment = group[0]
+        name, command, folder, environment, forbidden = group[0]
         label = os.path.basename(command[0])
         if name is None:
-            jobs.append((label, command, folder, environment, 1))
+            jobs.append((label, command, folder, environment, 1, forbidden))
             continue
         for start in range(0, len(group), SHARD):
             names = [test[0] for test in group[start:start + SHARD]]
             jobs.append((label, [command[0], "--gtest_filter=" + ":".join(names)], folder,
-                         environment, len(names)))
+                         environment, len(names), forbidden))
     # Undivided programs come first: each may take as long as all parts of a divided one.
     jobs.sort(key=lambda job: (job[4] > 1, -job[4]))
     return jobs
@@ -75,7 +80,7 @@ def jobs_of(tests):
 
 def run(job, environment):
     """(job, tests failed or not run, output to show, seconds)"""
-    label, command, folder, own, count = job
+    label, command, folder, own, count, forbidden = job
     started = time.time()
     with tempfile.NamedTemporaryFile(suffix=".xml") as report:
         gtest = any(a.startswith("--gtest_filter") for a in command)
@@ -89,6 +94,7 @@ def run(job, environment):
         except subprocess.TimeoutExpired as late:
             output = (late.stdout or b"").decode(errors="replace") + "\n... ran out of time"
             code = -1
+        code = code or any(re.search(expression, output) for expression in forbidden)
         passed = 0 if code else count
         if gtest:
             try:

@@ -1,4 +1,4 @@
-"""Tests of run_whole.py: the summary of a failed program's output."""
+"""Tests of run_whole.py: forbidden output, and the summary of a failed program's output."""
 import unittest
 
 import run_whole
@@ -19,6 +19,13 @@ class SummaryTest(unittest.TestCase):
         self.assertIn("[ RUN      ] A.Dies", text)
         self.assertIn("line 49", text)
         self.assertNotIn("line 3\n", text)
+
+
+class RunTest(unittest.TestCase):
+    def test_a_forbidden_output_fails(self):
+        for expression, lost in (("VUID-", 1), ("other", 0)):
+            job = ("sh", ["sh", "-c", "echo VUID-1"], ".", (), 1, (expression,))
+            self.assertEqual(run_whole.run(job, {})[1], lost)
 
 
 if __name__ == "__main__":
