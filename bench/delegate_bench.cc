@@ -6,9 +6,6 @@
 // execution, in turns. The delegate's kernel includes the call by the interpreter's function
 // pointer. It excludes the interpreter itself. With --check the exit status is 1 if the delegate
 // adds more than 3 us to the median.
-#include <android/NeuralNetworks.h>
-#include <halyard/halyard.h>
-
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <chrono>
@@ -17,6 +14,7 @@
 #include <string>
 #include <vector>
 
+#include "client/nnapi.h"
 #include "tflite_delegate/delegate.h"
 #include "tflite_delegate/testing/host.h"
 
@@ -38,66 +36,44 @@ constexpr double kMostAddedUs = 3;
   std::exit(1);
 }
 
-void check(int code, const char* what) {
-  if (code != ANEURALNETWORKS_NO_ERROR) fail(std::string(what) + ": " + halyard_lastErrorText());
-}
-
-ANeuralNetworksDevice* deviceOf(const std::string& name) {
-  uint32_t count = 0;
-  check(ANeuralNetworks_getDeviceCount(&count), "devices");
-  for (uint32_t i = 0; i < count; ++i) {
-    ANeuralNetworksDevice* device = nullptr;
-    check(ANeuralNetworks_getDevice(i, &device), "device");
-    const char* found = nullptr;
-    check(ANeuralNetworksDevice_getName(device, &found), "name");
-    if (name == found) return device;
-  }
-  fail("no device '" + name + "'");
+void check(const halyard::client::CallResult& result) {
+  if (!result.ok()) fail(result.text());
 }
 
 // The model by the C API, as an execution with bound arguments.
 class Direct {
  public:
   explicit Direct(const std::string& deviceName) {
-    check(ANeuralNetworksModel_create(&model_), "create");
-    const uint32_t dims[] = {kElements};
-    const ANeuralNetworksOperandType tensor = {ANEURALNETWORKS_TENSOR_FLOAT32, 1, dims, 0, 0};
-    for (int i = 0; i <= kOperations; ++i) ANeuralNetworksModel_addOperand(model_, &tensor);
-    for (uint32_t i = 0; i < kOperations; ++i) {
-      const uint32_t out = i + 1;
-      ANeuralNetworksModel_addOperation(model_, ANEURALNETWORKS_RELU, 1, &i, 1, &out);
+    std::vector<halyard::client::Device> devices;
+    check(halyard::client::listDevices(devices));
+    const ANeuralNetworksDevice* const device = halyard::client::deviceNamed(devices, deviceName);
+    if (device == nullptr) fail("no device '" + deviceName + "'");
+    check(model_.create());
+    for (int i = 0; i <= kOperations; ++i) {
+      check(halyard::client::addOperand(model_.get(), ANEURALNETWORKS_TENSOR_FLOAT32, {kElements}));
     }
-    const uint32_t first = 0;
-    const uint32_t last = kOperations;
-    ANeuralNetworksModel_identifyInputsAndOutputs(model_, 1, &first, 1, &last);
-    check(ANeuralNetworksModel_finish(model_), "finish");
-    const ANeuralNetworksDevice* const device = deviceOf(deviceName);
-    check(ANeuralNetworksCompilation_createForDevices(model_, &device, 1, &compilation_),
-          "compilation");
-    check(ANeuralNetworksCompilation_finish(compilation_), "compile");
-    check(ANeuralNetworksExecution_create(compilation_, &execution_), "execution");
-    check(ANeuralNetworksExecution_setReusable(execution_, true), "setReusable");
+    for (uint32_t i = 0; i < kOperations; ++i) {
+      check(halyard::client::addOperation(model_.get(), ANEURALNETWORKS_RELU, {i}, {i + 1}));
+    }
+    check(halyard::client::identifyInputsAndOutputs(model_.get(), {0}, {kOperations}));
+    check(model_.finish());
+    check(compilation_.createForDevices(model_.get(), {&device, 1}));
+    check(compilation_.finish());
+    check(execution_.create(compilation_.get()));
+    check(execution_.setReusable(true));
     const size_t bytes = kElements * sizeof(float);
-    check(ANeuralNetworksExecution_setInput(execution_, 0, nullptr, input_.data(), bytes), "input");
-    check(ANeuralNetworksExecution_setOutput(execution_, 0, nullptr, output_.data(), bytes),
-          "output");
+    check(execution_.setInput(0, nullptr, input_.data(), bytes));
+    check(execution_.setOutput(0, nullptr, output_.data(), bytes));
   }
-  ~Direct() {
-    ANeuralNetworksExecution_free(execution_);
-    ANeuralNetworksCompilation_free(compilation_);
-    ANeuralNetworksModel_free(model_);
-  }
-  Direct(const Direct&) = delete;
-  Direct& operator=(const Direct&) = delete;
 
-  void compute() { check(ANeuralNetworksExecution_compute(execution_), "compute"); }
+  void compute() { check(execution_.compute()); }
 
  private:
-  ANeuralNetworksModel* model_ = nullptr;
-  ANeuralNetworksCompilation* compilation_ = nullptr;
-  ANeuralNetworksExecution* execution_ = nullptr;
+  halyard::client::Model model_;
+  halyard::client::Compilation compilation_;
   std::vector<float> input_ = std::vector<float>(kElements, 1.0f);
   std::vector<float> output_ = std::vector<float>(kElements);
+  halyard::client::Execution execution_;
 };
 
 // The model as nodes of an interpreter, computed by the delegate.
