@@ -25,6 +25,7 @@ constexpr int32_t kDequantize = 6;
 constexpr int32_t kFullyConnected = 9;
 constexpr int32_t kStridedSlice = 45;
 constexpr int32_t kMaximum = 55;
+constexpr int32_t kDensify = 124;
 constexpr int32_t kRfft2d = 131;
 constexpr int32_t kHashtableFind = 137;
 
@@ -255,6 +256,40 @@ TEST_F(DelegateTest, OtherLayoutsAreRefusedInWords) {
   EXPECT_EQ(host_.apply(make()), LiteStatus::DELEGATE_ERROR);
   EXPECT_THAT(host_.errors(), HasSubstr("other data layouts"));
   EXPECT_THAT(host_.errors(), HasSubstr("tensor 0: it has 9 bytes, its dimensions need 8"));
+}
+
+TEST_F(DelegateTest, SparseConstantsBecomeDense) {
+  // The rows (0, 7) and (5, 0).
+  const float values[2] = {7, 5};
+  IntArray* const order = host_.intList({0, 1});
+  LiteSparseLevel levels[2] = {{0, 2, nullptr, nullptr},
+                               {1, 0, host_.intList({0, 1, 2}), host_.intList({1, 0})}};
+  const LiteSparsity sparsity = {order, nullptr, levels, 2};
+  const int32_t sparse = host_.constant(LiteType::FLOAT32, {2, 2}, values);
+  host_.tensorAt(sparse).sparsity = &sparsity;
+  host_.tensorAt(sparse).bytes = sizeof(values);
+  const int32_t dense = host_.tensor(LiteType::FLOAT32, {2, 2});
+  const int32_t x = host_.tensor(LiteType::FLOAT32, {2, 2});
+  const int32_t y = host_.tensor(LiteType::FLOAT32, {2, 2});
+  host_.node(kDensify, {sparse}, {dense});
+  host_.node(kAdd, {x, dense}, {y}, AddOptions{});
+  ASSERT_EQ(host_.apply(make()), LiteStatus::OK) << host_.errors();
+  EXPECT_THAT(host_.partitions(), ElementsAre(ElementsAre(0, 1)));
+  ASSERT_EQ(host_.allocate(), LiteStatus::OK) << host_.errors();
+  std::fill_n(host_.data<float>(x), 4, 1.0f);
+  ASSERT_EQ(host_.invoke(), LiteStatus::OK) << host_.errors();
+  EXPECT_THAT(std::vector<float>(host_.data<float>(y), host_.data<float>(y) + 4),
+              ElementsAre(1, 8, 6, 1));
+}
+
+TEST_F(DelegateTest, ASparsityWithoutLevelsIsRefusedInWords) {
+  const float values[2] = {7, 5};
+  const LiteSparsity sparsity = {nullptr, nullptr, nullptr, 2};
+  const int32_t sparse = host_.constant(LiteType::FLOAT32, {2, 2}, values);
+  host_.tensorAt(sparse).sparsity = &sparsity;
+  host_.node(kDensify, {sparse}, {host_.tensor(LiteType::FLOAT32, {2, 2})});
+  EXPECT_EQ(host_.apply(make()), LiteStatus::DELEGATE_ERROR);
+  EXPECT_THAT(host_.errors(), HasSubstr("its sparsity has 2 levels and no list of them"));
 }
 
 TEST_F(DelegateTest, KernelsOutliveTheDelegate) {

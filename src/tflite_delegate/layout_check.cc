@@ -12,6 +12,16 @@ constexpr int32_t kMostOperators = 4096;
 constexpr int32_t kMostVersion = 1024;
 constexpr int32_t kMostTypes = 64;
 
+Status checkSparsity(const LiteSparsity& sparsity) {
+  constexpr int32_t kMostLevels = 2 * kMostRank;  // the dimensions, and a block of each
+  if (sparsity.levelCount < 0 || sparsity.levelCount > kMostLevels ||
+      (sparsity.levelCount > 0 && sparsity.levels == nullptr)) {
+    return badData("its sparsity has {} levels{}", sparsity.levelCount,
+                   sparsity.levels == nullptr ? " and no list of them" : "");
+  }
+  return okStatus();
+}
+
 Status checkTensor(const LiteTensor& tensor) {
   const auto type = static_cast<int32_t>(tensor.type);
   if (type < 0 || type >= kMostTypes) return badData("its type is {}", type);
@@ -22,6 +32,7 @@ Status checkTensor(const LiteTensor& tensor) {
   if (tensor.bufferHandle < kNoBufferHandle) {
     return badData("its buffer handle is {}", tensor.bufferHandle);
   }
+  if (tensor.sparsity != nullptr) HALYARD_RETURN_IF_ERROR(checkSparsity(*tensor.sparsity));
   if (tensor.dims == nullptr) return okStatus();
   if (tensor.dims->size < 0 || tensor.dims->size > kMostRank) {
     return badData("its rank is {}", tensor.dims->size);

@@ -56,6 +56,8 @@ class Host {
   T* data(int32_t tensor) {
     return static_cast<T*>(tensorAt(tensor).data);
   }
+  // A list for a structure of the interpreter, which the host frees.
+  IntArray* intList(const std::vector<int32_t>& values) { return list(values); }
   // The texts that the delegate has reported.
   const std::string& errors() const { return errors_; }
 
