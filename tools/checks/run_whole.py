@@ -50,9 +50,10 @@ def jobs_of(tests):
     `forbidden`: expressions that fail a test when its output has one (FAIL_REGULAR_EXPRESSION).
     """
     programs = collections.OrderedDict()
+    missing = [test["name"] for test in tests if "command" not in test]
+    if missing:
+        sys.exit(f"run_whole: these tests have not been built: {', '.join(missing)}")
     for test in tests:
-        if "command" not in test:
-            sys.exit(f"run_whole: {test['name']} has not been built")
         properties = {p["name"]: p["value"] for p in test.get("properties", [])}
         if properties.get("DISABLED"):
             continue
