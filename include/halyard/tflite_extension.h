@@ -331,7 +331,87 @@ enum {
    * is multiplied by exp(-r^2 / (2 sigma)). A candidate whose score does not exceed the score
    * threshold is removed. This repeats with the candidates that are left.
    */
-  HALYARD_TFLITE_NON_MAX_SUPPRESSION = 30
+  HALYARD_TFLITE_NON_MAX_SUPPRESSION = 30,
+
+  /**
+   * The distinct elements of a list, in the order of their first occurrence.
+   *
+   * Inputs:
+   *   0: input, TENSOR_FLOAT32 or _INT32, [n].
+   * Outputs:
+   *   0: values, of the input's type, [number of distinct elements]. Each NaN is distinct.
+   *   1: places, TENSOR_INT32, [n]: values[places[i]] is element i.
+   */
+  HALYARD_TFLITE_UNIQUE = 31,
+
+  /**
+   * A tensor with equal elements put in between its own.
+   *
+   * Inputs:
+   *   0: input, of a type of SELECT_V2.
+   *   1: steps, TENSOR_INT32, [rank], at least 1: the distance in the output of elements that are
+   *      neighbours in the input.
+   *   2: fill, one element of the input's type, scale and zero point: the elements in between.
+   * Outputs:
+   *   0: output, like the input, of (d - 1) * step + 1 elements in each dimension.
+   */
+  HALYARD_TFLITE_DILATE = 32,
+
+  /**
+   * A window slides along all dimensions of a tensor, and its elements are combined.
+   *
+   * Inputs:
+   *   0: input, TENSOR_FLOAT32, _FLOAT16, _INT32 or _BOOL8.
+   *   1: init, one element of the same type. It is combined with each window.
+   *   2: window, TENSOR_INT32, [rank], at least 1: how many elements it takes in each dimension.
+   *   3: strides, TENSOR_INT32, [rank], at least 1: the distance of neighbouring windows.
+   *   4: dilations, TENSOR_INT32, [rank], at least 1: the distance of neighbours in a window.
+   *   5: function, INT32: 1 sum, 2 product, 3 minimum or 4 maximum of numbers; 5 all or 6 any of
+   *      booleans. Integers wrap around.
+   * Outputs:
+   *   0: output, of the input's type: (d - (window - 1) * dilation - 1) / stride + 1 elements,
+   *      rounded down, in each dimension.
+   */
+  HALYARD_TFLITE_REDUCE_WINDOW = 33,
+
+  /**
+   * The convolution of volumes.
+   *
+   * Inputs:
+   *   0: input, TENSOR_FLOAT32 or _FLOAT16, [batch, depth, height, width, channels].
+   *   1: filter, of the same type, [depth, height, width, channels, output channels].
+   *   2: bias, of the same type, [output channels].
+   *   3: paddings, TENSOR_INT32, [3, 2], at least 0: zeros before and behind the input's depth,
+   *      height and width.
+   *   4: strides, TENSOR_INT32, [3], at least 1.
+   *   5: dilations, TENSOR_INT32, [3], at least 1.
+   *   6: activation, INT32, a fuse code.
+   * Outputs:
+   *   0: output, of the same type, [batch, depth, height, width, output channels], with
+   *      (d + paddings - (filter - 1) * dilation - 1) / stride + 1 elements, rounded down, in its
+   *      depth, height and width.
+   */
+  HALYARD_TFLITE_CONV_3D = 34,
+
+  /**
+   * The transposed convolution of volumes: element (z, y, x) of the input, times the filter, is
+   * added to the output from (z, y, x) * strides - paddings on.
+   *
+   * Inputs:
+   *   0, 2 to 6: as those of CONV_3D. The paddings are those of the output.
+   *   1: filter, [depth, height, width, output channels, channels].
+   *   7: output size, TENSOR_INT32, [3]: depth, height and width of the output. The CONV_3D of a
+   *      tensor of this size must have the input's depth, height and width.
+   * Outputs:
+   *   0: output, of the same type, [batch, depth, height, width, output channels].
+   */
+  HALYARD_TFLITE_CONV_3D_TRANSPOSE = 35,
+
+  /**
+   * a * 2^b, of which the lower 32 bits are kept; 0 unless b is 0 to 31. Operands as for
+   * RIGHT_SHIFT.
+   */
+  HALYARD_TFLITE_LEFT_SHIFT = 36
 };
 
 #endif  // HALYARD_TFLITE_EXTENSION_H_

@@ -1,5 +1,5 @@
-// ATAN2, FLOOR_MOD, TRUNCATED_DIV, BITWISE_XOR and RIGHT_SHIFT of the extension halyard.tflite:
-// functions of two elements, broadcast.
+// ATAN2, FLOOR_MOD, TRUNCATED_DIV, BITWISE_XOR, RIGHT_SHIFT and LEFT_SHIFT of the extension
+// halyard.tflite: functions of two elements, broadcast.
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
@@ -53,9 +53,17 @@ Status computeXor(OperationContext& context) {
   return okStatus();
 }
 
-Status computeShift(OperationContext& context) {
+Status computeRightShift(OperationContext& context) {
   applyBroadcast<int32_t, int32_t>(
       context, [](int32_t x, int32_t by) { return x >> std::clamp(by, 0, 31); });
+  return okStatus();
+}
+
+// Bits that are moved out are lost.
+Status computeLeftShift(OperationContext& context) {
+  applyBroadcast<int32_t, int32_t>(context, [](int32_t x, int32_t by) {
+    return by < 0 || by > 31 ? 0 : static_cast<int32_t>(static_cast<uint32_t>(x) << by);
+  });
   return okStatus();
 }
 
@@ -109,8 +117,15 @@ const OperationDefinition& bitwiseXor() {
 }
 
 const OperationDefinition& rightShift() {
-  return madeOnce(
-      [] { return binary(OperationType::RIGHT_SHIFT, intRows(), computeShift, Precision::EXACT); });
+  return madeOnce([] {
+    return binary(OperationType::RIGHT_SHIFT, intRows(), computeRightShift, Precision::EXACT);
+  });
+}
+
+const OperationDefinition& leftShift() {
+  return madeOnce([] {
+    return binary(OperationType::LEFT_SHIFT, intRows(), computeLeftShift, Precision::EXACT);
+  });
 }
 
 }  // namespace halyard::ops

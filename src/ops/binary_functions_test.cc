@@ -1,4 +1,4 @@
-// Tests of ATAN2, FLOOR_MOD, TRUNCATED_DIV, BITWISE_XOR and RIGHT_SHIFT with values by hand.
+// Tests of ATAN2, FLOOR_MOD, TRUNCATED_DIV, BITWISE_XOR and shifts with values by hand.
 #include <cmath>
 #include <limits>
 
@@ -44,6 +44,8 @@ TEST(BinaryFunctions, BitsAndShifts) {
               ElementsAre(6, -6, 0));
   EXPECT_THAT(integersOf(OperationType::RIGHT_SHIFT, {13, -13, kMin, -1, 8}, {2, 2, 40, 31, -1}),
               ElementsAre(3, -4, -1, -1, 8));
+  EXPECT_THAT(integersOf(OperationType::LEFT_SHIFT, {13, -13, 3, 1, 8, 8}, {2, 2, 31, 31, -1, 32}),
+              ElementsAre(52, -52, kMin, kMin, 0, 0));
 }
 
 TEST(BinaryFunctions, Atan2BroadcastsAndKnowsTheQuadrant) {

@@ -83,6 +83,15 @@ OptionsWriter conv2d(Members& m) {
                                           dilationH);
 }
 
+OptionsWriter conv3d(Members& m) {
+  const auto padding = m.padding();
+  const std::vector<int32_t> strides = m.numbers(3);  // width, height, depth
+  const std::vector<int32_t> dilations = m.numbers(3);
+  const auto activation = m.activation();
+  return writer<tfl::CreateConv3DOptions>(padding, strides[2], strides[0], strides[1], activation,
+                                          dilations[2], dilations[0], dilations[1]);
+}
+
 OptionsWriter depthwise(Members& m) {
   const auto padding = m.padding();
   const int32_t strideW = m.number();
@@ -276,6 +285,8 @@ constexpr Entry kEntries[] = {
     {Op::BUCKETIZE, Opt::BucketizeOptions, bucketize},
     {Op::CONCATENATION, Opt::ConcatenationOptions, concatenation},
     {Op::CONV_2D, Opt::Conv2DOptions, conv2d},
+    {Op::CONV_3D, Opt::Conv3DOptions, conv3d},
+    {Op::CONV_3D_TRANSPOSE, Opt::Conv3DOptions, conv3d},
     {Op::CUMSUM, Opt::CumsumOptions, twoTruths<tfl::CreateCumsumOptions>},
     {Op::DEPTHWISE_CONV_2D, Opt::DepthwiseConv2DOptions, depthwise},
     {Op::DEPTH_TO_SPACE, Opt::DepthToSpaceOptions, oneNumber<tfl::CreateDepthToSpaceOptions>},

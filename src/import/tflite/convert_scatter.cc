@@ -143,6 +143,24 @@ Status convertWhere(Node& node) {
   return node.builder().addOperation(WHERE, {x}, {y});
 }
 
+// The same holds for distinct elements.
+Status convertUnique(Node& node) {
+  HALYARD_RETURN_IF_ERROR(node.expectCounts(1, 1, 2));
+  HALYARD_ASSIGN_OR_RETURN(const uint32_t x, node.input(0));
+  HALYARD_ASSIGN_OR_RETURN(const uint32_t values, node.output(0));
+  HALYARD_ASSIGN_OR_RETURN(const uint32_t places, node.output(1));
+  node.builder().operand(values).dimensions = {0};
+  return node.builder().addOperation(UNIQUE, {x}, {values, places});
+}
+
+Status convertDilate(Node& node) {
+  HALYARD_RETURN_IF_ERROR(node.expectCounts(3, 3, 1));
+  HALYARD_ASSIGN_OR_RETURN(const uint32_t x, node.input(0));
+  HALYARD_ASSIGN_OR_RETURN(const uint32_t steps, node.input(1));
+  HALYARD_ASSIGN_OR_RETURN(const uint32_t fill, node.input(2));
+  return moveElements(node, DILATE, x, {steps, fill});
+}
+
 Status convertReverseSequence(Node& node) {
   HALYARD_RETURN_IF_ERROR(node.expectCounts(2, 2, 1));
   const auto* options = node.options<tfl::ReverseSequenceOptions>();
@@ -215,6 +233,8 @@ constexpr Converter kConverters[] = {
     {Op::CUMSUM, Opt::CumsumOptions, kMayLack, convertCumsum, kTakesOpenDimensions},
     {Op::BUCKETIZE, Opt::BucketizeOptions, kNeeds, convertBucketize, kTakesInt64 | kTakesOpenRank},
     {Op::WHERE, Opt::WhereOptions, kMayLack, convertWhere, kTakesInt64 | kTakesOpenDimensions},
+    {Op::UNIQUE, Opt::UniqueOptions, kMayLack, convertUnique, kTakesInt64 | kTakesOpenDimensions},
+    {Op::DILATE, Opt::NONE, kMayLack, convertDilate, kTakesInt64 | kTakesOpenDimensions},
     {Op::REVERSE_SEQUENCE, Opt::ReverseSequenceOptions, kNeeds, convertReverseSequence,
      kTakesInt64 | kTakesOpenDimensions},
     {Op::HASHTABLE_LOOKUP, Opt::NONE, kMayLack, convertHashtableLookup, kTakesOpenDimensions},

@@ -36,6 +36,7 @@ std::span<const Converter> rnnConverters();
 std::span<const Converter> scatterConverters();
 std::span<const Converter> shapeConverters();
 std::span<const Converter> spatialConverters();
+std::span<const Converter> volumeConverters();
 
 // The converter of a builtin operator; null if the importer has none.
 const Converter* converterOf(tfl::BuiltinOperator op);

@@ -15,7 +15,8 @@ const Converter* converterOf(tfl::BuiltinOperator op) {
        {complexConverters(), convolutionConverters(), detectionConverters(),
         elementwiseConverters(), generatedConverters(), mathConverters(), movementConverters(),
         pickingConverters(), quantizationConverters(), recurrentConverters(), reductionConverters(),
-        rnnConverters(), scatterConverters(), shapeConverters(), spatialConverters()}) {
+        rnnConverters(), scatterConverters(), shapeConverters(), spatialConverters(),
+        volumeConverters()}) {
     const auto found =
         std::find_if(table.begin(), table.end(), [op](const Converter& c) { return c.op == op; });
     if (found != table.end()) return &*found;

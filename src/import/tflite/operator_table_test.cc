@@ -20,7 +20,8 @@ std::set<std::string> convertedOperators() {
        {complexConverters(), convolutionConverters(), detectionConverters(),
         elementwiseConverters(), generatedConverters(), mathConverters(), movementConverters(),
         pickingConverters(), quantizationConverters(), recurrentConverters(), reductionConverters(),
-        rnnConverters(), scatterConverters(), shapeConverters(), spatialConverters()}) {
+        rnnConverters(), scatterConverters(), shapeConverters(), spatialConverters(),
+        volumeConverters()}) {
     for (const Converter& converter : table) {
       const std::string name = tfl::EnumNameBuiltinOperator(converter.op);
       EXPECT_TRUE(names.insert(name).second) << name << " has two converters";

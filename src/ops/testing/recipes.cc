@@ -148,7 +148,13 @@ const std::map<OperationType, Recipe>& allRecipes() {
       {BUCKETIZE, recipes::bucketize},
       {DEQUANTIZE_16, unary},
       {QUANTIZE_16, recipes::quantize16},
-      {NON_MAX_SUPPRESSION, recipes::nonMaxSuppression}};
+      {NON_MAX_SUPPRESSION, recipes::nonMaxSuppression},
+      {UNIQUE, recipes::unique},
+      {DILATE, recipes::dilate},
+      {REDUCE_WINDOW, recipes::reduceWindow},
+      {CONV_3D, recipes::conv3d<false>},
+      {CONV_3D_TRANSPOSE, recipes::conv3d<true>},
+      {LEFT_SHIFT, comparison}};
   return table;
 }
 

@@ -146,4 +146,89 @@ inline void nonMaxSuppression(CaseBuilder& b) {
   for (int i = 0; i < 3; ++i) b.outPlain();
 }
 
+inline void unique(CaseBuilder& b) {
+  b.tensor({b.size(1, 9)}, -3, 3);
+  b.outPlain();
+  b.outPlain();
+}
+
+inline void dilate(CaseBuilder& b) {
+  const Shape dims = b.shape();
+  b.tensor(dims);
+  std::vector<int32_t> steps(dims.size());
+  for (int32_t& step : steps) step = b.between(1, 3);
+  b.intList(steps);
+  b.tensorLike(0, {1});
+  b.outLike(0);
+}
+
+inline void reduceWindow(CaseBuilder& b) {
+  const bool isOfBools = b.typeOf(0) == TENSOR_BOOL8;
+  const Shape dims = b.shape();
+  std::vector<int32_t> window, strides, dilations;
+  for (const uint32_t d : dims) {
+    window.push_back(b.between(1, std::min<int>(3, static_cast<int>(d))));
+    const int most = (static_cast<int>(d) - 1) / std::max(1, window.back() - 1);
+    dilations.push_back(b.between(1, std::clamp(most, 1, 2)));
+    strides.push_back(b.between(1, 2));
+  }
+  b.tensor(dims, -2, 2);
+  b.tensor({1}, -1, 1);
+  b.intList(window);
+  b.intList(strides);
+  b.intList(dilations);
+  b.int32(isOfBools ? b.between(5, 6) : b.between(1, 4));
+  b.wrongValue(isOfBools ? 4 : 5);
+  b.wrongValue(0);
+  b.outPlain();
+}
+
+// The geometry of a convolution of volumes.
+struct VolumeWindow {
+  Shape large;  // depth, height and width
+  Shape small;
+  Shape filter;
+  std::vector<int32_t> paddings, strides, dilations;
+
+  explicit VolumeWindow(CaseBuilder& b) {
+    for (int d = 0; d < 3; ++d) {
+      const int taps = b.between(1, 3);
+      strides.push_back(b.between(1, 2));
+      dilations.push_back(b.between(1, 2));
+      const int extent = (taps - 1) * dilations.back() + 1;
+      int padded = extent + b.between(0, 3);
+      large.push_back(static_cast<uint32_t>(padded));
+      for (int side = 0; side < 2; ++side) {
+        paddings.push_back(b.between(0, extent - 1));
+        padded += paddings.back();
+      }
+      filter.push_back(static_cast<uint32_t>(taps));
+      small.push_back(static_cast<uint32_t>((padded - extent) / strides.back() + 1));
+    }
+  }
+};
+
+template <bool kIsTransposed>
+void conv3d(CaseBuilder& b) {
+  const VolumeWindow window(b);
+  const uint32_t inputs = b.size(1, 5);
+  const uint32_t outputs = b.size(1, 9);
+  Shape input = kIsTransposed ? window.small : window.large;
+  input.insert(input.begin(), b.size(1, 2));
+  input.push_back(inputs);
+  Shape filter = window.filter;
+  filter.push_back(kIsTransposed ? outputs : inputs);
+  filter.push_back(kIsTransposed ? inputs : outputs);
+  b.tensor(input);
+  b.tensor(filter);
+  b.tensor({outputs});
+  b.ints({3, 2}, window.paddings);
+  b.intList(window.strides);
+  b.intList(window.dilations);
+  b.activation();
+  if (kIsTransposed) b.intList(asInts(window.large));
+  b.outPlain();
+  b.batch({0}, {0});
+}
+
 }  // namespace halyard::ops::testing::recipes

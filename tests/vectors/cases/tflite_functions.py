@@ -312,6 +312,7 @@ def collections():
     return [dequantize_16(), quantize_16(), non_max_suppression(),
             function("COS"), function("ROUND"), gelu(), pair("ATAN2", FLOAT_TYPES, points),
             floor_mod(), truncated_div(), pair("BITWISE_XOR", ("I32",), small_integers),
-            pair("RIGHT_SHIFT", ("I32",), shifts), select_v2(), cumsum(), scatter_nd(),
+            pair("RIGHT_SHIFT", ("I32",), shifts), pair("LEFT_SHIFT", ("I32",), shifts),
+            select_v2(), cumsum(), scatter_nd(),
             *(segments(f"UNSORTED_SEGMENT_{kind}") for kind in ("SUM", "PROD", "MAX", "MIN")),
             dynamic_update_slice(), where(), reverse_sequence(), bucketize()]

@@ -195,7 +195,100 @@ def non_max_suppression(ins, outs):
             np.array([len(kept)], np.int32)]
 
 
+def left_shift(x, y):
+    return (x * 2 ** y + 2 ** 31) % 2 ** 32 - 2 ** 31 if 0 <= y <= 31 else 0
+
+
+def unique(ins, outs):
+    x = ins[0].value
+    require(x.ndim == 1, "rank {}", x.ndim)
+    found = []
+    places = []
+    for value in x.tolist():
+        if value not in found:
+            found.append(value)
+        places.append(found.index(value))
+    return [np.array(found, x.dtype), np.array(places, np.int32)]
+
+
+def dilate(ins, outs):
+    for operand in (ins[0], ins[2]):
+        same_parameters(operand, outs[0])
+    x, steps, fill = ins[0].value, ins[1].ints(), ins[2].value
+    require(ins[1].shape == (x.ndim,) and min(steps) >= 1, "steps {}", steps)
+    require(fill.size == 1, "fill {}", fill.shape)
+    shape = [(d - 1) * step + 1 for d, step in zip(x.shape, steps)]
+    result = np.full(shape, fill.reshape(-1)[0], x.dtype)
+    result[tuple(slice(None, None, step) for step in steps)] = x
+    return [result]
+
+
+REDUCTIONS = {1: sum, 2: math.prod, 3: min, 4: max, 5: all, 6: any}
+
+
+def reduce_window(ins, outs):
+    x, function = ins[0].real(), ins[5].scalar()
+    window, strides, dilations = (i.ints() for i in ins[2:5])
+    for operand in ins[2:5]:
+        require(operand.shape == (x.ndim,) and min(operand.ints()) >= 1, "{}", operand.ints())
+    require(ins[1].value.size == 1, "init {}", ins[1].shape)
+    allowed = (5, 6) if ins[0].type == "TENSOR_BOOL8" else (1, 2, 3, 4)
+    require(function in allowed, "function {}", function)
+    extents = [(w - 1) * d + 1 for w, d in zip(window, dilations)]
+    require(all(e <= d for e, d in zip(extents, x.shape)), "window {}", window)
+    shape = [(d - e) // s + 1 for d, e, s in zip(x.shape, extents, strides)]
+    result = np.zeros(shape)
+    for at in np.ndindex(*shape):
+        taken = x[tuple(slice(a * s, a * s + e, d)
+                        for a, s, e, d in zip(at, strides, extents, dilations))]
+        values = [ins[1].real().reshape(-1)[0], *taken.reshape(-1)]
+        result[at] = REDUCTIONS[function](values)
+    return [outs[0].store(result)]
+
+
+def volume_windows(large, filter_, paddings, strides, dilations):
+    """The output's depth, height and width, and for each of its places and each tap: the place in
+    the input that they meet."""
+    extents = [(k - 1) * d + 1 for k, d in zip(filter_, dilations)]
+    padded = [n + a + b for n, (a, b) in zip(large, paddings)]
+    require(all(e <= p for e, p in zip(extents, padded)), "filter {}", filter_)
+    small = [(p - e) // s + 1 for p, e, s in zip(padded, extents, strides)]
+    met = []
+    for at in np.ndindex(*small):
+        for tap in np.ndindex(*filter_):
+            place = tuple(a * s - p[0] + t * d for a, s, p, t, d in
+                          zip(at, strides, paddings, tap, dilations))
+            if all(0 <= q < n for q, n in zip(place, large)):
+                met.append((at, tap, place))
+    return tuple(small), met
+
+
+def conv_3d(ins, outs, transposed=False):
+    x, weights, bias = (i.real() for i in ins[:3])
+    require(x.ndim == 5 and weights.ndim == 5, "ranks {} and {}", x.ndim, weights.ndim)
+    inputs, outputs = weights.shape[3:][::-1] if transposed else weights.shape[3:]
+    require(inputs == x.shape[4] and bias.shape == (outputs,), "channels")
+    require(ins[3].shape == (3, 2) and ins[4].shape == ins[5].shape == (3,), "shapes of lists")
+    paddings, strides, dilations = ins[3].value.tolist(), ins[4].ints(), ins[5].ints()
+    require(min(map(min, paddings)) >= 0 and min(strides) >= 1 and min(dilations) >= 1, "numbers")
+    require(0 <= ins[6].scalar() <= 3, "activation")
+    large = tuple(ins[7].ints()) if transposed else x.shape[1:4]
+    require(len(large) == 3 and min(large) >= 1, "size {}", large)
+    small, met = volume_windows(large, weights.shape[:3], paddings, strides, dilations)
+    require(not transposed or small == x.shape[1:4], "size {}", large)
+    result = np.zeros((x.shape[0], *(large if transposed else small), outputs)) + bias
+    for at, tap, place in met:
+        source, target = (at, place) if transposed else (place, at)
+        factors = weights[tap].T if transposed else weights[tap]
+        result[(slice(None), *target)] += x[(slice(None), *source)] @ factors
+    low, high = {0: (-np.inf, np.inf), 1: (0, np.inf), 2: (-1, 1), 3: (0, 6)}[ins[6].scalar()]
+    return [outs[0].store(np.clip(result, low, high))]
+
+
 OPERATIONS = {
+    "UNIQUE": unique, "DILATE": dilate, "REDUCE_WINDOW": reduce_window, "CONV_3D": conv_3d,
+    "CONV_3D_TRANSPOSE": lambda ins, outs: conv_3d(ins, outs, transposed=True),
+    "LEFT_SHIFT": pairs(left_shift),
     "DEQUANTIZE_16": lambda ins, outs: [outs[0].store(ins[0].real())],
     "QUANTIZE_16": lambda ins, outs: [outs[0].store(ins[0].real())],
     "NON_MAX_SUPPRESSION": non_max_suppression,
