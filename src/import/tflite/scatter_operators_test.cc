@@ -123,6 +123,25 @@ TEST(ScatterOperators, WhereHasAsManyRowsAsFound) {
   EXPECT_THAT(single.intOutput(), ElementsAre(0, 1, 1, 0));
 }
 
+TEST(ScatterOperators, UniqueHasAsManyValuesAsFound) {
+  SingleOperator single;
+  const int32_t x = single.ints({5}, {7, 3, 7, 7, 3});
+  const int32_t values = single.output(Type::INT32, {1});
+  single.writer.node(Op::UNIQUE, {x}, {values, single.output(Type::INT64)}, Opt::UniqueOptions,
+                     [](FlatBufferBuilder& b) { return tfl::CreateUniqueOptions(b, Type::INT64); });
+  const std::vector<std::vector<uint8_t>> outputs = single.outputs();
+  EXPECT_THAT(as<int32_t>(outputs[0]), ElementsAre(7, 3));
+  EXPECT_THAT(as<int32_t>(outputs[1]), ElementsAre(0, 1, 0, 0, 1));
+}
+
+TEST(ScatterOperators, Dilate) {
+  SingleOperator single;
+  const int32_t x = single.floats({2, 2}, {1, 2, 3, 4});
+  const int32_t fill = single.constant(Type::FLOAT32, {}, bytesOf<float>({-1}));
+  single.writer.node(Op::DILATE, {x, single.intList({1, 2}), fill}, {single.output(Type::FLOAT32)});
+  EXPECT_THAT(single.floatOutput(), ElementsAre(1, -1, 2, 3, -1, 4));
+}
+
 TEST(ScatterOperators, ReverseSequence) {
   SingleOperator single;
   const int32_t x = single.floats({2, 3}, {1, 2, 3, 4, 5, 6});
