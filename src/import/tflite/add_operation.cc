@@ -134,7 +134,7 @@ const uint8_t* GraphBuilder::valueOf(uint32_t operand, bool isLargeToo) {
   const Constant& constant = constants_[operand];
   if (constant.own != nullptr || constant.bytes.empty()) return constant.own;
   if (!isLargeToo && staysInFile(operand)) return nullptr;
-  return file_.bytes().at(constant.bytes.offset, constant.bytes.length);
+  return file().bytes().at(constant.bytes.offset, constant.bytes.length);
 }
 
 std::span<const int32_t> GraphBuilder::knownInts(uint32_t index) {

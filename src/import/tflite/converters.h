@@ -22,6 +22,7 @@ struct Converter {
 };
 
 std::span<const Converter> complexConverters();
+std::span<const Converter> controlFlowConverters();
 std::span<const Converter> convolutionConverters();
 std::span<const Converter> detectionConverters();
 std::span<const Converter> elementwiseConverters();
@@ -40,6 +41,9 @@ std::span<const Converter> volumeConverters();
 
 // The converter of a builtin operator; null if the importer has none.
 const Converter* converterOf(tfl::BuiltinOperator op);
+
+// Converts all operators of the builder's subgraph.
+Status convertGraph(GraphBuilder& builder);
 
 // A custom operator with options in a FlexBuffer; see convert_detection.cc.
 inline constexpr std::string_view kDetectionOperator = "TFLite_Detection_PostProcess";

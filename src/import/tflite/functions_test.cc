@@ -54,6 +54,8 @@ TEST(Functions, OfTwoElements) {
   EXPECT_THAT(intsOf(Op::FLOOR_MOD, {-7, 7}, {2}), ElementsAre(1, 1));
   EXPECT_THAT(intsOf(Op::BITWISE_XOR, {5}, {3}), ElementsAre(6));
   EXPECT_THAT(intsOf(Op::RIGHT_SHIFT, {-8}, {1}), ElementsAre(-4));
+  EXPECT_THAT(intsOf(Op::STABLEHLO_SHIFT_LEFT, {1, -3, 5, (1 << 30) + 1}, {0, 1, 31, 2}),
+              ElementsAre(1, -6, INT32_MIN, 4));
 }
 
 TEST(Functions, SumsOfSeveralTensors) {

@@ -79,7 +79,11 @@ Status writeTo(const SharedMemory& pool, size_t offset, std::span<const uint8_t>
 }  // namespace
 
 GraphBuilder::GraphBuilder(const VerifiedFile& file, const ImportOptions& options)
-    : file_(file), options_(options), budget_(file.bytes().size()), bindings_(file.tensorCount()) {
+    : options_(options),
+      ownBudget_(std::make_unique<Budget>(file.bytes().size())),
+      budget_(*ownBudget_),
+      calls_({&file}),
+      graph_(file) {
   // Most operands are tensors of the file, and a few are scalars. A low estimate is harmless.
   const size_t operands = file.tensorCount() + kOwnOperands;
   model_.main.operands.reserve(operands);
@@ -98,10 +102,10 @@ Status Budget::spend(uint64_t bytes) {
 }
 
 Status GraphBuilder::beginGraph() {
-  const std::span<const int32_t> inputs = file_.inputs();
+  const std::span<const int32_t> inputs = file().inputs();
   for (size_t i = 0; i < inputs.size(); ++i) {
     const int32_t index = inputs[i];
-    HALYARD_ASSIGN_OR_RETURN(FileTensor tensor, file_.tensor(index), "model input {}", i);
+    HALYARD_ASSIGN_OR_RETURN(FileTensor tensor, file().tensor(index), "model input {}", i);
     if (tensor.isConstant()) {
       return badData("model input {}: {} is a constant", i, tensor.text());
     }
@@ -121,17 +125,17 @@ Status GraphBuilder::beginGraph() {
     HALYARD_RETURN_IF_ERROR(bind(tensor, added));
     model_.main.inputIndexes.push_back(added);
   }
-  outputTensors_.assign(file_.outputs().begin(), file_.outputs().end());
-  std::ranges::sort(outputTensors_);
-  const auto twice = std::ranges::adjacent_find(outputTensors_);
-  if (twice != outputTensors_.end()) {
+  graph_.outputs.assign(file().outputs().begin(), file().outputs().end());
+  std::ranges::sort(graph_.outputs);
+  const auto twice = std::ranges::adjacent_find(graph_.outputs);
+  if (twice != graph_.outputs.end()) {
     return badData("tensor {} is listed twice among the model's outputs", *twice);
   }
   return okStatus();
 }
 
 bool GraphBuilder::isModelOutput(int32_t tensor) const {
-  return std::binary_search(outputTensors_.begin(), outputTensors_.end(), tensor);
+  return std::binary_search(graph_.outputs.begin(), graph_.outputs.end(), tensor);
 }
 
 std::optional<uint32_t> GraphBuilder::known(int32_t tensor) const {
@@ -142,11 +146,11 @@ std::optional<uint32_t> GraphBuilder::known(int32_t tensor) const {
 
 GraphBuilder::Binding GraphBuilder::binding(int32_t tensor) const {
   const auto i = static_cast<size_t>(tensor);
-  return i < bindings_.size() ? bindings_[i] : Binding();
+  return i < graph_.bindings.size() ? graph_.bindings[i] : Binding();
 }
 
 void GraphBuilder::setBinding(int32_t tensor, Binding binding) {
-  bindings_[static_cast<size_t>(tensor)] = binding;
+  graph_.bindings[static_cast<size_t>(tensor)] = binding;
 }
 
 Result<Operand> GraphBuilder::describe(const FileTensor& tensor) const {
@@ -190,7 +194,7 @@ Result<Operand> GraphBuilder::describe(const FileTensor& tensor) const {
 
 Result<uint32_t> GraphBuilder::read(int32_t index) {
   if (isBound(index)) return readBound(index);
-  HALYARD_ASSIGN_OR_RETURN(const FileTensor tensor, file_.tensor(index));
+  HALYARD_ASSIGN_OR_RETURN(const FileTensor tensor, file().tensor(index));
   return read(tensor);
 }
 
@@ -249,7 +253,7 @@ Result<uint32_t> GraphBuilder::addNarrowed(Operand operand, const FileTensor& te
 }
 
 Result<uint32_t> GraphBuilder::write(int32_t index, std::optional<OperandType> type) {
-  HALYARD_ASSIGN_OR_RETURN(FileTensor tensor, file_.tensor(index));
+  HALYARD_ASSIGN_OR_RETURN(FileTensor tensor, file().tensor(index));
   if (isBound(index) || tensor.isConstant()) {
     return badData("{} is written, but has a value already", tensor.text());
   }
@@ -356,7 +360,7 @@ Result<uint32_t> GraphBuilder::addFilledConstant(Operand operand, size_t size, u
 }
 
 std::string GraphBuilder::nameOf(const FileTensor& tensor) const {
-  return keepsNames() ? displayName(file_.tensorName(tensor.index)) : std::string();
+  return keepsNames() ? displayName(file().tensorName(tensor.index)) : std::string();
 }
 
 const std::string& GraphBuilder::operandName(uint32_t index) const {
@@ -434,8 +438,8 @@ Result<std::span<const uint8_t>> GraphBuilder::contents(const FileTensor& tensor
 
 Result<std::span<const uint8_t>> GraphBuilder::contents(const Constant& constant) {
   const uint8_t* bytes = constant.own;
-  if (bytes == nullptr) bytes = file_.bytes().at(constant.bytes.offset, constant.bytes.length);
-  if (bytes == nullptr) return file_.bytes().whyNot();
+  if (bytes == nullptr) bytes = file().bytes().at(constant.bytes.offset, constant.bytes.length);
+  if (bytes == nullptr) return file().bytes().whyNot();
   return std::span<const uint8_t>(bytes, constant.bytes.length);
 }
 
@@ -444,7 +448,7 @@ bool GraphBuilder::staysInFile(uint32_t operand) const {
   const Operand& constant = model_.main.operands[operand];
   const FileRange& bytes = constants_[operand].bytes;
   return constant.lifetime == Lifetime::CONSTANT_REFERENCE && constants_[operand].own == nullptr &&
-         file_.bytes().placeInPool(bytes.offset, bytes.length).has_value() &&
+         file().bytes().placeInPool(bytes.offset, bytes.length).has_value() &&
          bytes.offset % std::max(elementSize(constant.type), 1u) == 0;
 }
 
@@ -457,8 +461,8 @@ Status GraphBuilder::placeConstants() {
     const FileRange& bytes = constants_[i].bytes;
     if (bytes.empty()) continue;
     if (staysInFile(i)) {
-      if (model_.pools.empty()) model_.pools.push_back(file_.bytes().pool());
-      operand.location = {0, *file_.bytes().placeInPool(bytes.offset, bytes.length),
+      operand.location = {poolIndex(file().bytes().pool()),
+                          *file().bytes().placeInPool(bytes.offset, bytes.length),
                           static_cast<uint32_t>(bytes.size())};
       continue;
     }
@@ -516,33 +520,20 @@ Status GraphBuilder::copyToPool(const Placed& placed, size_t poolSize) {
 }
 
 Result<ImportedModel> GraphBuilder::finish() {
-  for (int32_t index : file_.outputs()) {
-    if (!isBound(index)) {
-      HALYARD_ASSIGN_OR_RETURN(const FileTensor tensor, file_.tensor(index));
-      if (!tensor.isConstant()) {
-        return badData("tensor {} is an output of the model, but no operator writes it", index);
-      }
-      HALYARD_RETURN_IF_ERROR(read(tensor).takeStatus());
-    }
-    HALYARD_RETURN_IF_ERROR(giveOutput(index));
-  }
+  HALYARD_RETURN_IF_ERROR(giveOutputs(file().outputs()));
   HALYARD_RETURN_IF_ERROR(giveStates());
   if (!knownInts_.empty()) dropUnread();
-  if (std::ranges::any_of(model_.main.operations, [](const Operation& operation) {
-        return isTfliteOperation(operation.type);
-      })) {
-    model_.extensionNameToPrefix = {{std::string(kTfliteExtension), kTfliteExtensionPrefix}};
-  }
+  nameExtension();
   HALYARD_RETURN_IF_ERROR(placeConstants());
 
   ImportedModel result;
-  result.inputs = ports(file_.inputs());
-  result.outputs = ports(file_.outputs());
+  result.inputs = ports(file().inputs());
+  result.outputs = ports(file().outputs());
   for (const State& state : states_) {
     result.states.push_back({state.tensor, port(state.tensor, state.before, ElementForm::SAME)});
   }
-  HALYARD_RETURN_IF_ERROR(file_.check());
-  result.description = displayName(file_.description(), 1000);
+  HALYARD_RETURN_IF_ERROR(file().check());
+  result.description = displayName(file().description(), 1000);
   result.operandNames = std::move(names_);
   result.model = std::move(model_);
   return result;

@@ -1,4 +1,4 @@
-// GraphBuilder: builds a model of NNAPI operations from the tensors of a verified file.
+// GraphBuilder: builds a model of NNAPI operations from the tensors of a subgraph of a file.
 // Thread safety: none; one import uses one builder in one thread.
 // Ownership: borrows the VerifiedFile; owns the model until finish() returns it. Constants refer to
 // the file; finish() copies those that do not stay there.
@@ -39,7 +39,9 @@ class GraphBuilder {
   GraphBuilder(const GraphBuilder&) = delete;
   GraphBuilder& operator=(const GraphBuilder&) = delete;
 
-  const VerifiedFile& file() const { return file_; }
+  // The subgraph that is being converted.
+  const VerifiedFile& file() const { return *graph_.file; }
+  const ImportOptions& options() const { return options_; }
   // Returns whether operations of kTfliteExtension should replace many operations of the API.
   bool prefersExtension() const { return options_.extension == ExtensionUse::PREFERRED; }
   bool keepsStates() const { return options_.keepsStates; }
@@ -51,6 +53,38 @@ class GraphBuilder {
 
   // Declares the model's inputs and remembers its outputs. Must be the first call.
   Status beginGraph();
+
+  // The functions from here to endCall() convert subgraphs that nodes call.
+
+  // Accounts for a call of a subgraph. Returns BAD_DATA if the calls form a cycle, are nested too
+  // deep, or exceed the limits of an import.
+  Status beginCall(const VerifiedFile& callee);
+  void endCall() { calls_.pop_back(); }
+
+  // Continues with the tensors of a subgraph whose operations become part of this model.
+  void beginInlined(const VerifiedFile& callee);
+  // Continues with the tensors of the caller.
+  void endInlined();
+
+  // A builder for a subgraph that becomes a model of its own, which control flow of `caller` refers
+  // to. It belongs between beginCall and endCall of the caller.
+  GraphBuilder(const VerifiedFile& callee, GraphBuilder& caller);
+  // A value that a caller passes to a subgraph.
+  struct Argument {
+    int32_t tensor = 0;  // of the subgraph; -1: it does not read the value
+    Operand value;       // of the caller
+  };
+  // Declares the inputs of such a model. `outputs` are the tensors that it gives back. Must be the
+  // first call.
+  Status beginCallee(std::span<const Argument> arguments, std::span<const int32_t> outputs);
+  // Adds operands like these, which the model gives back in place of tensors.
+  Result<OperandIndexes> addResults(std::span<const Operand> results);
+  // Returns the model, complete in itself. Must be the last call, with the same outputs.
+  Result<Model> finishCallee(std::span<const int32_t> outputs);
+  // Adds such a model. Returns the operand that refers to it.
+  Result<uint32_t> addReferenced(Model callee);
+  // Appends an IF or a WHILE, whose outputs have known shapes.
+  Status addControlFlow(OperationType type, OperandIndexes inputs, OperandIndexes outputs);
 
   // Returns the operand that holds a tensor's value. Returns BAD_DATA when no operator has written
   // it, or when no activation can have its type or quantisation.
@@ -85,10 +119,10 @@ class GraphBuilder {
 
   // Returns the operand with the float values of a tensor, if it has been stored.
   std::optional<uint32_t> floatsOf(int32_t tensor) const {
-    const auto at = floats_.find(tensor);
-    return at == floats_.end() ? std::nullopt : std::optional(at->second);
+    const auto at = graph_.floats.find(tensor);
+    return at == graph_.floats.end() ? std::nullopt : std::optional(at->second);
   }
-  void keepFloatsOf(int32_t tensor, uint32_t operand) { floats_[tensor] = operand; }
+  void keepFloatsOf(int32_t tensor, uint32_t operand) { graph_.floats[tensor] = operand; }
 
   // Returns type, dimensions and quantisation of a tensor that is no per-channel filter.
   Result<Operand> describe(const FileTensor& tensor) const;
@@ -131,15 +165,25 @@ class GraphBuilder {
 
  private:
   enum class TensorState : uint8_t { UNKNOWN, BOUND, OPAQUE };
-  struct State {
-    int32_t tensor = 0;
-    uint32_t before = 0;  // operands
-    uint32_t after = 0;
-  };
   struct Binding {
     TensorState state = TensorState::UNKNOWN;
     ElementForm form = ElementForm::SAME;
     uint32_t operand = 0;
+  };
+  // The tensors of one subgraph.
+  struct Graph {
+    explicit Graph(const VerifiedFile& of) : file(&of), bindings(of.tensorCount()) {}
+
+    const VerifiedFile* file;
+    std::vector<Binding> bindings;       // by tensor
+    std::vector<int32_t> outputs;        // those that the model gives back, in ascending order
+    std::map<int32_t, uint32_t> floats;  // by tensor
+  };
+
+  struct State {
+    int32_t tensor = 0;
+    uint32_t before = 0;  // operands
+    uint32_t after = 0;
   };
 
   // The bytes of a constant: the importer's own, or a part of the file.
@@ -168,7 +212,10 @@ class GraphBuilder {
   bool isFoldable(const Operation& operation);
   bool movesBooleans(OperationType type, const OperandIndexes& inputs) const;
   Status moveBooleans(OperationType type, OperandIndexes inputs, const OperandIndexes& outputs);
+  Status giveOutputs(std::span<const int32_t> tensors);
   Status giveOutput(int32_t tensor);
+  void nameExtension();
+  uint32_t poolIndex(const SharedMemoryPtr& pool);
   void dropUnread();
   const uint8_t* valueOf(uint32_t operand, bool isLargeToo);
   Result<std::span<const uint8_t>> contents(const Constant& constant);
@@ -181,22 +228,22 @@ class GraphBuilder {
   std::vector<ModelPort> ports(std::span<const int32_t> tensors) const;
   ModelPort port(int32_t tensor, uint32_t operand, ElementForm form) const;
 
-  const VerifiedFile& file_;
   const ImportOptions options_;
-  Budget budget_;
+  const std::unique_ptr<Budget> ownBudget_;  // null: the caller's
+  Budget& budget_;
+  std::vector<const VerifiedFile*> calls_;  // from the first subgraph to the current one
+  Graph graph_;
+  std::vector<Graph> callers_;  // of the inlined graph, the nearest one last
   Model model_;
   std::vector<std::string> names_;                 // by operand
   std::vector<Constant> constants_;                // by operand; empty: not a constant
   std::vector<std::unique_ptr<uint8_t[]>> owned_;  // memory of the importer's own constants
-  std::vector<Binding> bindings_;                  // by tensor
-  std::vector<int32_t> outputTensors_;
   std::vector<State> states_;
   // Operands by type, rank, dimensions and bytes, concatenated to a key. Keys of scalars fit into a
   // string without separate memory.
   std::map<std::string, uint32_t> smallConstants_;
   std::map<OperandType, uint32_t> omitted_;
   std::map<std::pair<size_t, uint8_t>, std::span<const uint8_t>> filled_;  // by size and value
-  std::map<int32_t, uint32_t> floats_;                                     // by tensor
   std::map<uint32_t, std::vector<int32_t>> knownInts_;                     // by operand
   std::vector<ops::Tensor> tensors_;  // of the operation that is being added
 };

@@ -15,7 +15,7 @@ std::vector<ModelPort> GraphBuilder::ports(std::span<const int32_t> tensors) con
 
 ModelPort GraphBuilder::port(int32_t tensor, uint32_t index, ElementForm form) const {
   const Operand& from = operand(index);
-  return {displayName(file_.tensorName(tensor)),
+  return {displayName(file().tensorName(tensor)),
           from.type,
           from.dimensions,
           from.scale,
@@ -51,6 +51,20 @@ Status GraphBuilder::giveStates() {
   return okStatus();
 }
 
+Status GraphBuilder::giveOutputs(std::span<const int32_t> tensors) {
+  for (const int32_t index : tensors) {
+    if (!isBound(index)) {
+      HALYARD_ASSIGN_OR_RETURN(const FileTensor tensor, file().tensor(index));
+      if (!tensor.isConstant()) {
+        return badData("tensor {} is an output of the model, but no operator writes it", index);
+      }
+      HALYARD_RETURN_IF_ERROR(read(tensor).takeStatus());
+    }
+    HALYARD_RETURN_IF_ERROR(giveOutput(index));
+  }
+  return okStatus();
+}
+
 // A tensor that is already an output, an input or a constant becomes an output through a copy.
 Status GraphBuilder::giveOutput(int32_t tensor) {
   uint32_t given = binding(tensor).operand;
@@ -73,7 +87,7 @@ Status GraphBuilder::giveOutput(int32_t tensor) {
     HALYARD_RETURN_IF_ERROR(addOperation(OperationType::RESHAPE, {given, shape}, {added}),
                             "tensor {}, an output of the model that nothing computes", tensor);
     given = added;
-    bindings_[static_cast<size_t>(tensor)].operand = added;
+    graph_.bindings[static_cast<size_t>(tensor)].operand = added;
   }
   outputs.push_back(given);
   return okStatus();

@@ -12,11 +12,11 @@ namespace halyard::import {
 
 const Converter* converterOf(tfl::BuiltinOperator op) {
   for (const auto& table :
-       {complexConverters(), convolutionConverters(), detectionConverters(),
-        elementwiseConverters(), generatedConverters(), mathConverters(), movementConverters(),
-        pickingConverters(), quantizationConverters(), recurrentConverters(), reductionConverters(),
-        rnnConverters(), scatterConverters(), shapeConverters(), spatialConverters(),
-        volumeConverters()}) {
+       {complexConverters(), controlFlowConverters(), convolutionConverters(),
+        detectionConverters(), elementwiseConverters(), generatedConverters(), mathConverters(),
+        movementConverters(), pickingConverters(), quantizationConverters(), recurrentConverters(),
+        reductionConverters(), rnnConverters(), scatterConverters(), shapeConverters(),
+        spatialConverters(), volumeConverters()}) {
     const auto found =
         std::find_if(table.begin(), table.end(), [op](const Converter& c) { return c.op == op; });
     if (found != table.end()) return &*found;
@@ -35,25 +35,27 @@ std::vector<const Converter*> convertersOf(const VerifiedFile& file) {
   return converters;
 }
 
-// Returns the number that errors give the file's node `i`.
-int64_t numberOf(size_t i, const ImportOptions& options) {
-  return i < options.nodeNumbers.size() ? options.nodeNumbers[i] : static_cast<int64_t>(i);
+// Returns the number that errors give node `i` of the builder's subgraph.
+int64_t numberOf(size_t i, const GraphBuilder& builder) {
+  const std::span<const int32_t> numbers = builder.options().nodeNumbers;
+  if (builder.file().number() != 0 || i >= numbers.size()) return static_cast<int64_t>(i);
+  return numbers[i];
 }
 
 // The check of the operators comes first. An error then names the unsupported operator, and not a
 // tensor that only this operator reads.
-Status checkOperators(const VerifiedFile& file, std::span<const Converter* const> converters,
-                      const ImportOptions& options) {
+Status checkOperators(const GraphBuilder& builder, std::span<const Converter* const> converters) {
+  const VerifiedFile& file = builder.file();
   for (size_t i = 0; i < file.operatorCount(); ++i) {
     if (converters[file.op(i).code] != nullptr) continue;
     if (file.builtin(i) == tfl::BuiltinOperator::CUSTOM) {
       if (file.customName(i) == kDetectionOperator) continue;
       return badData("operator {} of node {} is not supported: no such custom operator is known",
-                     file.operatorName(i), numberOf(i, options));
+                     file.operatorName(i), numberOf(i, builder));
     }
     return badData(
         "operator {} of node {} is not supported: the importer has no conversion to NNAPI for it",
-        file.operatorName(i), numberOf(i, options));
+        file.operatorName(i), numberOf(i, builder));
   }
   return okStatus();
 }
@@ -82,8 +84,9 @@ Status convertNode(GraphBuilder& builder, size_t index, const Converter* known) 
 }
 
 // Converts the two kinds of converters' errors to one.
-Status withNode(Status status, const VerifiedFile& file, size_t i, const ImportOptions& options) {
-  const int64_t node = numberOf(i, options);
+Status withNode(Status status, const GraphBuilder& builder, size_t i) {
+  const VerifiedFile& file = builder.file();
+  const int64_t node = numberOf(i, builder);
   if (status.code() == ResultCode::OP_FAILED) {
     status.annotate(
         fmt::format("operator {} of node {} is not supported", file.operatorName(i), node));
@@ -97,19 +100,31 @@ Status asBadData(Status status) {
   return status.code() == ResultCode::OP_FAILED ? status.withCode(ResultCode::BAD_DATA) : status;
 }
 
+Status convertNodes(GraphBuilder& builder, std::span<const Converter* const> converters) {
+  const VerifiedFile& file = builder.file();
+  for (size_t i = 0; i < file.operatorCount(); ++i) {
+    Status status = convertNode(builder, i, converters[file.op(i).code]);
+    if (!status.ok()) return withNode(std::move(status), builder, i);
+  }
+  return okStatus();
+}
+
 }  // namespace
+
+Status convertGraph(GraphBuilder& builder) {
+  const std::vector<const Converter*> converters = convertersOf(builder.file());
+  HALYARD_RETURN_IF_ERROR(checkOperators(builder, converters));
+  return convertNodes(builder, converters);
+}
 
 Result<ImportedModel> importTflite(ModelFile& bytes, const ImportOptions& options) {
   Result<VerifiedFile> file = VerifiedFile::create(bytes);
   if (!file.ok()) return asBadData(file.takeStatus());
-  const std::vector<const Converter*> converters = convertersOf(*file);
-  HALYARD_RETURN_IF_ERROR(checkOperators(*file, converters, options));
   GraphBuilder builder(*file, options);
+  const std::vector<const Converter*> converters = convertersOf(*file);
+  HALYARD_RETURN_IF_ERROR(checkOperators(builder, converters));
   HALYARD_RETURN_IF_ERROR(asBadData(builder.beginGraph()));
-  for (size_t i = 0; i < file->operatorCount(); ++i) {
-    Status status = convertNode(builder, i, converters[file->op(i).code]);
-    if (!status.ok()) return withNode(std::move(status), *file, i, options);
-  }
+  HALYARD_RETURN_IF_ERROR(convertNodes(builder, converters));
   Result<ImportedModel> result = builder.finish();
   if (!result.ok()) return asBadData(result.takeStatus());
   return result;

@@ -47,11 +47,11 @@ class Mutator {
 
   void mutate() {
     void (Mutator::*const kinds[])() = {
-        &Mutator::changeShape,     &Mutator::changeShape,       &Mutator::changeType,
-        &Mutator::changeBuffer,    &Mutator::changeConstant,    &Mutator::changeConstant,
-        &Mutator::changeScales,    &Mutator::changeArguments,   &Mutator::changeArguments,
-        &Mutator::changeOperator,  &Mutator::changeOptions,     &Mutator::changeOrder,
-        &Mutator::changeInterface, &Mutator::changeQuantisation};
+        &Mutator::changeShape,     &Mutator::changeShape,        &Mutator::changeType,
+        &Mutator::changeBuffer,    &Mutator::changeConstant,     &Mutator::changeConstant,
+        &Mutator::changeScales,    &Mutator::changeArguments,    &Mutator::changeArguments,
+        &Mutator::changeOperator,  &Mutator::changeOptions,      &Mutator::changeOrder,
+        &Mutator::changeInterface, &Mutator::changeQuantisation, &Mutator::changeCalls};
     const size_t count = 1 + below(4);
     for (size_t i = 0; i < count; ++i) (this->*kinds[below(std::size(kinds))])();
   }
@@ -212,9 +212,34 @@ class Mutator {
       changed->builtin_options.Reset();
     } else {
       changed->builtin_options = other->builtin_options;
+      changed->builtin_options_2 = other->builtin_options_2;
     }
     if (!changed->custom_options.empty()) {
       mutateBytes_(changed->custom_options, static_cast<uint32_t>(random_()));
+    }
+  }
+  // Changes the subgraphs that an operator calls.
+  void changeCalls() {
+    OperatorT* const changed = operation();
+    if (changed == nullptr) return;
+    const auto make = [&] {
+      return oneIn(6) ? number() : static_cast<int32_t>(below(model_.subgraphs.size()));
+    };
+    if (IfOptionsT* const options = changed->builtin_options.AsIfOptions()) {
+      (oneIn(2) ? options->then_subgraph_index : options->else_subgraph_index) = make();
+    }
+    if (WhileOptionsT* const options = changed->builtin_options.AsWhileOptions()) {
+      (oneIn(2) ? options->cond_subgraph_index : options->body_subgraph_index) = make();
+    }
+    if (CallOnceOptionsT* const options = changed->builtin_options.AsCallOnceOptions()) {
+      options->init_subgraph_index = make();
+    }
+    auto& newer = changed->builtin_options_2;
+    if (StableHLOCompositeOptionsT* const options = newer.AsStableHLOCompositeOptions()) {
+      options->decomposition_subgraph_index = make();
+    }
+    if (StablehloCaseOptionsT* const options = newer.AsStablehloCaseOptions()) {
+      changeList(options->branch_subgraph_indices, make);
     }
   }
   void changeOrder() {
@@ -248,8 +273,8 @@ class Mutator {
 void dropOptionsWithoutValue(ModelT* model) {
   for (const auto& graph : model->subgraphs) {
     for (const auto& operation : graph->operators) {
-      auto& options = operation->builtin_options;
-      if (options.value == nullptr) options.Reset();
+      if (operation->builtin_options.value == nullptr) operation->builtin_options.Reset();
+      if (operation->builtin_options_2.value == nullptr) operation->builtin_options_2.Reset();
     }
   }
 }

@@ -62,60 +62,74 @@ NodeSpec& ModelWriter::node(tfl::BuiltinOperator op, std::vector<int32_t> in,
   return nodes.back();
 }
 
-flatbuffers::Offset<tfl::Tensor> ModelWriter::writeTensor(flatbuffers::FlatBufferBuilder& b,
-                                                          const TensorSpec& spec,
-                                                          uint32_t buffer) const {
-  flatbuffers::Offset<tfl::QuantizationParameters> quantization;
-  if (!spec.scales.empty() || !spec.zeroPoints.empty() || spec.quantizationDetails != 0) {
-    quantization = tfl::CreateQuantizationParametersDirect(
-        b, &spec.scales, &spec.zeroPoints, spec.quantizationDetails, spec.quantizedDimension);
-  }
-  flatbuffers::Offset<tfl::SparsityParameters> sparsity;
-  if (spec.sparsity) sparsity = spec.sparsity->write(b);
-  return tfl::CreateTensorDirect(
-      b, &spec.shape, spec.type, buffer, spec.name.c_str(), quantization, spec.isVariable, sparsity,
-      spec.shapeSignature.empty() ? nullptr : &spec.shapeSignature, spec.externalBuffer);
-}
+namespace {
 
-std::vector<uint8_t> ModelWriter::bytes() const {
-  flatbuffers::FlatBufferBuilder b;
-  std::vector<flatbuffers::Offset<tfl::Buffer>> buffers = {tfl::CreateBuffer(b)};
-  std::vector<flatbuffers::Offset<tfl::Tensor>> tensorOffsets;
-  for (const TensorSpec& spec : tensors) {
-    uint32_t buffer = 0;
-    if (spec.buffer) {
-      buffer = *spec.buffer;
-    } else if (!spec.data.empty()) {
-      buffer = static_cast<uint32_t>(buffers.size());
-      buffers.push_back(tfl::CreateBufferDirect(b, &spec.data));
+// Writes the parts that all subgraphs of a file share.
+class FileWriter {
+ public:
+  std::vector<uint8_t> write(const ModelWriter& w) {
+    buffers_ = {tfl::CreateBuffer(b_)};
+    std::vector<flatbuffers::Offset<tfl::SubGraph>> subgraphs;
+    if (w.withSubgraph) subgraphs.push_back(writeGraph(w));
+    for (const ModelWriter& other : w.subgraphs) subgraphs.push_back(writeGraph(other));
+    const auto model = tfl::CreateModelDirect(b_, w.version, &codes_, &subgraphs,
+                                              w.description.c_str(), &buffers_);
+    b_.Finish(model, w.identifier);
+    return {b_.GetBufferPointer(), b_.GetBufferPointer() + b_.GetSize()};
+  }
+
+ private:
+  flatbuffers::Offset<tfl::SubGraph> writeGraph(const ModelWriter& w) {
+    std::vector<flatbuffers::Offset<tfl::Tensor>> tensors;
+    for (const TensorSpec& spec : w.tensors) tensors.push_back(writeTensor(spec));
+    std::vector<flatbuffers::Offset<tfl::Operator>> operators;
+    for (const NodeSpec& spec : w.nodes) operators.push_back(writeNode(spec));
+    return tfl::CreateSubGraphDirect(b_, &tensors, &w.inputs, &w.outputs, &operators,
+                                     w.name.empty() ? nullptr : w.name.c_str());
+  }
+
+  flatbuffers::Offset<tfl::Tensor> writeTensor(const TensorSpec& spec) {
+    uint32_t buffer = spec.buffer.value_or(0);
+    if (!spec.buffer && !spec.data.empty()) {
+      buffer = static_cast<uint32_t>(buffers_.size());
+      buffers_.push_back(tfl::CreateBufferDirect(b_, &spec.data));
     }
-    tensorOffsets.push_back(writeTensor(b, spec, buffer));
+    flatbuffers::Offset<tfl::QuantizationParameters> quantization;
+    if (!spec.scales.empty() || !spec.zeroPoints.empty() || spec.quantizationDetails != 0) {
+      quantization = tfl::CreateQuantizationParametersDirect(
+          b_, &spec.scales, &spec.zeroPoints, spec.quantizationDetails, spec.quantizedDimension);
+    }
+    flatbuffers::Offset<tfl::SparsityParameters> sparsity;
+    if (spec.sparsity) sparsity = spec.sparsity->write(b_);
+    return tfl::CreateTensorDirect(b_, &spec.shape, spec.type, buffer, spec.name.c_str(),
+                                   quantization, spec.isVariable, sparsity,
+                                   spec.shapeSignature.empty() ? nullptr : &spec.shapeSignature,
+                                   spec.externalBuffer);
   }
 
-  std::vector<flatbuffers::Offset<tfl::OperatorCode>> codes;
-  std::vector<flatbuffers::Offset<tfl::Operator>> operators;
-  for (const NodeSpec& spec : nodes) {
+  flatbuffers::Offset<tfl::Operator> writeNode(const NodeSpec& spec) {
     const auto code = static_cast<int32_t>(spec.op);
-    codes.push_back(tfl::CreateOperatorCodeDirect(
-        b, static_cast<int8_t>(spec.deprecatedCode.value_or(std::min(code, 127))),
+    codes_.push_back(tfl::CreateOperatorCodeDirect(
+        b_, static_cast<int8_t>(spec.deprecatedCode.value_or(std::min(code, 127))),
         spec.customName.empty() ? nullptr : spec.customName.c_str(), 1,
         spec.builtinCode.value_or(code)));
     flatbuffers::Offset<void> options;
-    if (spec.options) options = spec.options(b);
-    operators.push_back(tfl::CreateOperatorDirect(
-        b, static_cast<uint32_t>(codes.size() - 1), &spec.inputs, &spec.outputs, spec.optionsType,
+    if (spec.options) options = spec.options(b_);
+    flatbuffers::Offset<void> options2;
+    if (spec.options2) options2 = spec.options2(b_);
+    return tfl::CreateOperatorDirect(
+        b_, static_cast<uint32_t>(codes_.size() - 1), &spec.inputs, &spec.outputs, spec.optionsType,
         options, spec.customOptions.empty() ? nullptr : &spec.customOptions, 0,
-        spec.intermediates.empty() ? nullptr : &spec.intermediates));
+        spec.intermediates.empty() ? nullptr : &spec.intermediates, spec.options2Type, options2);
   }
-  std::vector<flatbuffers::Offset<tfl::SubGraph>> subgraphs;
-  if (withSubgraph) {
-    subgraphs.push_back(
-        tfl::CreateSubGraphDirect(b, &tensorOffsets, &inputs, &outputs, &operators));
-  }
-  const auto model =
-      tfl::CreateModelDirect(b, version, &codes, &subgraphs, description.c_str(), &buffers);
-  b.Finish(model, identifier);
-  return {b.GetBufferPointer(), b.GetBufferPointer() + b.GetSize()};
-}
+
+  flatbuffers::FlatBufferBuilder b_;
+  std::vector<flatbuffers::Offset<tfl::Buffer>> buffers_;
+  std::vector<flatbuffers::Offset<tfl::OperatorCode>> codes_;
+};
+
+}  // namespace
+
+std::vector<uint8_t> ModelWriter::bytes() const { return FileWriter().write(*this); }
 
 }  // namespace halyard::import

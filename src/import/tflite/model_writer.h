@@ -40,6 +40,8 @@ struct NodeSpec {
   std::vector<int32_t> outputs;
   tfl::BuiltinOptions optionsType = tfl::BuiltinOptions::NONE;
   OptionsMaker options;
+  tfl::BuiltinOptions2 options2Type = tfl::BuiltinOptions2::NONE;
+  OptionsMaker options2;
   std::string customName;
   std::vector<uint8_t> customOptions;
   std::vector<int32_t> intermediates;
@@ -86,6 +88,16 @@ class ModelWriter {
     return added;
   }
 
+  // As above, with the options of newer operators.
+  template <typename Maker>
+  NodeSpec& node(tfl::BuiltinOperator op, std::vector<int32_t> in, std::vector<int32_t> out,
+                 tfl::BuiltinOptions2 type, Maker maker) {
+    NodeSpec& added = node(op, std::move(in), std::move(out));
+    added.options2Type = type;
+    added.options2 = [maker](flatbuffers::FlatBufferBuilder& b) { return maker(b).Union(); };
+    return added;
+  }
+
   std::vector<uint8_t> bytes() const;
 
   std::vector<TensorSpec> tensors;
@@ -96,10 +108,10 @@ class ModelWriter {
   std::string description = "made by a test";
   const char* identifier = "TFL3";
   bool withSubgraph = true;
-
- private:
-  flatbuffers::Offset<tfl::Tensor> writeTensor(flatbuffers::FlatBufferBuilder& b,
-                                               const TensorSpec& spec, uint32_t buffer) const;
+  std::string name;  // of the subgraph; empty: none
+  // The further subgraphs, from number 1 on. Only their tensors, nodes, inputs, outputs and names
+  // are written.
+  std::vector<ModelWriter> subgraphs;
 };
 
 }  // namespace halyard::import

@@ -40,6 +40,7 @@ class Node {
       : builder_(builder), op_(builder.file().op(index)), takes_(takes) {}
 
   GraphBuilder& builder() { return builder_; }
+  const GraphBuilder& builder() const { return builder_; }
   const Operand& operand(uint32_t index) const { return builder_.operand(index); }
   const FileOperator& op() const { return op_; }
 

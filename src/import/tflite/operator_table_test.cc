@@ -17,11 +17,11 @@ namespace {
 std::set<std::string> convertedOperators() {
   std::set<std::string> names;
   for (const auto& table :
-       {complexConverters(), convolutionConverters(), detectionConverters(),
-        elementwiseConverters(), generatedConverters(), mathConverters(), movementConverters(),
-        pickingConverters(), quantizationConverters(), recurrentConverters(), reductionConverters(),
-        rnnConverters(), scatterConverters(), shapeConverters(), spatialConverters(),
-        volumeConverters()}) {
+       {complexConverters(), controlFlowConverters(), convolutionConverters(),
+        detectionConverters(), elementwiseConverters(), generatedConverters(), mathConverters(),
+        movementConverters(), pickingConverters(), quantizationConverters(), recurrentConverters(),
+        reductionConverters(), rnnConverters(), scatterConverters(), shapeConverters(),
+        spatialConverters(), volumeConverters()}) {
     for (const Converter& converter : table) {
       const std::string name = tfl::EnumNameBuiltinOperator(converter.op);
       EXPECT_TRUE(names.insert(name).second) << name << " has two converters";

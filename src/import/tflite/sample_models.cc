@@ -413,6 +413,7 @@ std::vector<Sample> sampleModels() {
                                  {"folded_weights", foldedWeights()},
                                  {"detection", detection()}};
   for (Sample& sample : sampleOperators()) samples.push_back(std::move(sample));
+  for (Sample& sample : sampleSubgraphs()) samples.push_back(std::move(sample));
   return samples;
 }
 

@@ -98,14 +98,23 @@ ModelWriter placedIntegers();
 // REVERSE_SEQUENCE, MATRIX_DIAG, MATRIX_SET_DIAG, BROADCAST_TO, DYNAMIC_UPDATE_SLICE, RNN.
 ModelWriter newerFunctions();
 
+// The following are in sample_subgraphs.cc.
+
+// float [2,3]: IF the sum is positive, x + [10, 20, 30], else x * x. Then three turns of a WHILE
+// with FULLY_CONNECTED, whose weights it passes on.
+ModelWriter branchAndLoop();
+// float [2,3]: a CALL_ONCE that does nothing, and a STABLEHLO_COMPOSITE odml.rms_norm.
+ModelWriter composite();
+
 struct Sample {
   std::string name;
   ModelWriter model;
 };
 // Prints a sample for GoogleTest.
 inline void PrintTo(const Sample& sample, std::ostream* out) { *out << sample.name; }
+// Returns all samples, including those of the other files.
 std::vector<Sample> sampleModels();
-// Returns all samples, including those of sample_operators.cc.
 std::vector<Sample> sampleOperators();
+std::vector<Sample> sampleSubgraphs();
 
 }  // namespace halyard::import

@@ -204,7 +204,7 @@ Status VerifiedFile::readModel() {
   using Field = tfl::Model;
   const FlatTable model = reader_.root();
   const auto version = reader_.scalar<uint32_t>(model, Field::VT_VERSION, 0);
-  const FlatTables graphs = reader_.tables(model, Field::VT_SUBGRAPHS);
+  graphs_ = reader_.tables(model, Field::VT_SUBGRAPHS);
   const FlatTables codes = reader_.tables(model, Field::VT_OPERATOR_CODES);
   buffers_ = reader_.tables(model, Field::VT_BUFFERS);
   description_ = reader_.string(model, Field::VT_DESCRIPTION);
@@ -212,23 +212,45 @@ Status VerifiedFile::readModel() {
   if (version != kSchemaVersion) {
     return badData("has schema version {}, expected {}", version, kSchemaVersion);
   }
-  if (graphs.count == 0) return badData("has no subgraph");
+  if (graphs_.count == 0) return badData("has no subgraph");
   HALYARD_RETURN_IF_ERROR(readOperatorCodes(codes));
-  const FlatTable graph = reader_.element(graphs, 0);
-  return readGraph(graph);
+  HALYARD_RETURN_IF_ERROR(readGraph());
+  if (operators_.empty()) return badData("has no operators");
+  if (outputs_.empty()) return badData("has no outputs");
+  return okStatus();
+}
+
+Result<std::unique_ptr<VerifiedFile>> VerifiedFile::subgraph(int32_t index) const {
+  if (index < 0 || static_cast<size_t>(index) >= graphs_.count) {
+    return badData("subgraph {} does not exist, the file has {} subgraphs", index, graphs_.count);
+  }
+  std::unique_ptr<VerifiedFile> other(new VerifiedFile(bytes()));
+  other->buffers_ = buffers_;
+  other->graphs_ = graphs_;
+  other->codes_ = codes_;
+  other->number_ = static_cast<size_t>(index);
+  HALYARD_RETURN_IF_ERROR(other->readGraph(), "{}", other->text());
+  return other;
+}
+
+std::string VerifiedFile::text() const {
+  const FlatTable graph = reader_.element(graphs_, number_);
+  return fmt::format("subgraph {} '{}'", number_,
+                     displayName(reader_.string(graph, tfl::SubGraph::VT_NAME)));
 }
 
 Status VerifiedFile::readOperatorCodes(const FlatTables& codes) {
   using Field = tfl::OperatorCode;
   const size_t count = codes.count;
-  codes_.reserve(count);
+  std::vector<OperatorCode> read;
+  read.reserve(count);
   for (size_t i = 0; i < count; ++i) {
     const FlatTable code = reader_.element(codes, i);
     const auto wide = reader_.scalar<int32_t>(code, Field::VT_BUILTIN_CODE, 0);
     const auto narrow = reader_.scalar<int8_t>(code, Field::VT_DEPRECATED_BUILTIN_CODE, 0);
     const auto op = static_cast<tfl::BuiltinOperator>(std::max<int32_t>(wide, narrow));
     const bool isCustom = op == tfl::BuiltinOperator::CUSTOM;
-    codes_.push_back({op, isCustom ? reader_.string(code, Field::VT_CUSTOM_CODE) : ""});
+    read.push_back({op, isCustom ? reader_.string(code, Field::VT_CUSTOM_CODE) : ""});
     if (!reader_.ok()) return whyDamaged();
     if (wide < 0 || narrow < 0) {
       return badData("operator code {}: builtin_code {} and deprecated_builtin_code {}: negative",
@@ -241,31 +263,34 @@ Status VerifiedFile::readOperatorCodes(const FlatTables& codes) {
           "operator code {}: builtin_code {} contradicts deprecated_builtin_code {}, expected {}",
           i, wide, narrow, expected);
     }
-    if (isCustom && codes_.back().name.empty()) {
+    if (isCustom && read.back().name.empty()) {
       return badData("operator code {} is of a custom operator without a name", i);
     }
   }
+  codes_ = std::make_shared<const std::vector<OperatorCode>>(std::move(read));
   return okStatus();
 }
 
-Status VerifiedFile::readGraph(const FlatTable& graph) {
+Status VerifiedFile::readGraph() {
   using Field = tfl::SubGraph;
+  const FlatTable graph = reader_.element(graphs_, number_);
   tensors_ = reader_.tables(graph, Field::VT_TENSORS);
   inputs_ = reader_.vector<int32_t>(graph, Field::VT_INPUTS);
   outputs_ = reader_.vector<int32_t>(graph, Field::VT_OUTPUTS);
   const FlatTables operators = reader_.tables(graph, Field::VT_OPERATORS);
   if (!reader_.ok()) return whyDamaged();
-  HALYARD_RETURN_IF_ERROR(checkIndexes(inputs_, tensorCount(), false, "model input"));
-  HALYARD_RETURN_IF_ERROR(checkIndexes(outputs_, tensorCount(), false, "model output"));
+  const bool isFirst = number_ == 0;
+  HALYARD_RETURN_IF_ERROR(
+      checkIndexes(inputs_, tensorCount(), false, isFirst ? "model input" : "input"));
+  HALYARD_RETURN_IF_ERROR(
+      checkIndexes(outputs_, tensorCount(), false, isFirst ? "model output" : "output"));
   const size_t count = operators.count;
-  if (count == 0) return badData("has no operators");
   operators_.reserve(count);
   for (size_t i = 0; i < count; ++i) {
     const FlatTable table = reader_.element(operators, i);
     if (!reader_.ok()) return whyDamaged();
     HALYARD_RETURN_IF_ERROR(readOperator(table));
   }
-  if (outputs_.empty()) return badData("has no outputs");
   return okStatus();
 }
 
@@ -282,12 +307,17 @@ Status VerifiedFile::readOperator(const FlatTable& table) {
   if (read.optionsType != tfl::BuiltinOptions::NONE) {
     read.options = reader_.table(table, Field::VT_BUILTIN_OPTIONS);
   }
+  read.options2Type = static_cast<tfl::BuiltinOptions2>(
+      reader_.scalar<uint8_t>(table, Field::VT_BUILTIN_OPTIONS_2_TYPE, 0));
+  if (read.options2Type != tfl::BuiltinOptions2::NONE) {
+    read.options2 = reader_.table(table, Field::VT_BUILTIN_OPTIONS_2);
+  }
   read.hasCustomOptions = reader_.has(table, Field::VT_CUSTOM_OPTIONS);
   read.customOptions = reader_.vector<uint8_t>(table, Field::VT_CUSTOM_OPTIONS);
   if (!reader_.ok()) return whyDamaged();
   const size_t node = operators_.size();
-  if (read.code >= codes_.size()) {
-    return badData("node {} refers to operator code {} of {}", node, read.code, codes_.size());
+  if (read.code >= codes_->size()) {
+    return badData("node {} refers to operator code {} of {}", node, read.code, codes_->size());
   }
   operators_.push_back(read);
   const size_t tensors = tensorCount();
@@ -334,6 +364,10 @@ Result<FileTensor> VerifiedFile::readTensor(int32_t index, FlatTable* table) con
   HALYARD_RETURN_IF_ERROR(decodeShape(shape, result), "{}", result.text());
   decodeSignature(signature, result);
   HALYARD_RETURN_IF_ERROR(decodeQuantization(reader_, quantization, result), "{}", result.text());
+  if (result.isVariable && number_ != 0) {
+    return unsupported("{} is a variable of {}: only the first subgraph may have variables",
+                       result.text(), text());
+  }
   if (isExternal) {
     return unsupported("{} has its data in another file: that is not supported", result.text());
   }
@@ -346,7 +380,12 @@ Result<FileTensor> VerifiedFile::tensor(int32_t index) const {
   if (reader_.has(table, tfl::Tensor::VT_SPARSITY)) {
     return unsupported("{} is sparse: only DENSIFY reads sparse tensors", result.text());
   }
-  HALYARD_ASSIGN_OR_RETURN(result.data, constantData(table), "{}", result.text());
+  const auto given = given_.find(index);
+  if (given != given_.end()) {
+    result.data = given->second;
+  } else {
+    HALYARD_ASSIGN_OR_RETURN(result.data, constantData(table), "{}", result.text());
+  }
   const uint64_t need = elementCountOf(result.dims) * tensorElementSize(result.type);
   if (result.isConstant() && need != 0 && result.data.size() != need) {
     return badData("{} is {}{} of {} bytes, its buffer has {}", result.text(),
@@ -446,6 +485,13 @@ Result<std::optional<std::span<const int32_t>>> VerifiedFile::optionList(
   if (reader_.has(options, field)) list = reader_.vector<int32_t>(options, field);
   if (!reader_.ok()) return whyDamaged();
   return list;
+}
+
+Result<int32_t> VerifiedFile::optionNumber(const FlatTable& options,
+                                           FlatReader::Field field) const {
+  const auto number = reader_.scalar<int32_t>(options, field, 0);
+  if (!reader_.ok()) return whyDamaged();
+  return number;
 }
 
 // A buffer's table often lies between large constants, far from all others. So only a few of its

@@ -1,10 +1,13 @@
-// VerifiedFile: a .tflite file whose parts are decoded and checked when they are used.
+// VerifiedFile: a subgraph of a .tflite file, whose parts are decoded and checked when they are
+// used.
 // Thread safety: none, as ModelFile.
 // Ownership: borrows the file; all results point into it.
 #pragma once
 
 #include <cstdint>
 #include <cstring>
+#include <map>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -77,6 +80,8 @@ struct FileOperator {
   std::span<const int32_t> intermediates;  // tensors; -1: omitted
   tfl::BuiltinOptions optionsType = tfl::BuiltinOptions::NONE;
   FlatTable options;
+  tfl::BuiltinOptions2 options2Type = tfl::BuiltinOptions2::NONE;
+  FlatTable options2;
   bool hasCustomOptions = false;
   std::span<const uint8_t> customOptions;
 };
@@ -90,29 +95,37 @@ std::string displayName(std::string_view raw, size_t limit = 200);
 
 class VerifiedFile {
  public:
-  // Checks the parts of the file that describe the first subgraph's operators. Other parts are
-  // checked when they are used. Borrows the file. Returns BAD_DATA unless the bytes are a
-  // TensorFlow Lite model of version 3 with at least one subgraph. A damaged description, or one
-  // with missing references, is BAD_DATA, too.
+  // Returns the first subgraph, which is the one that runs. Checks the parts of the file that
+  // describe its operators. Other parts are checked when they are used. Borrows the file. Returns
+  // BAD_DATA unless the bytes are a TensorFlow Lite model of version 3 with at least one subgraph.
+  // A damaged description, or one with missing references, is BAD_DATA, too.
   static Result<VerifiedFile> create(ModelFile& file);
+  // Returns another subgraph of the same file, or the same. Its errors name it.
+  Result<std::unique_ptr<VerifiedFile>> subgraph(int32_t index) const;
   VerifiedFile(VerifiedFile&&) = default;
   VerifiedFile& operator=(VerifiedFile&&) = default;
 
   ModelFile& bytes() const { return reader_.file(); }
   size_t tensorCount() const { return tensors_.count; }
-  // Inputs of the first subgraph, which is the one that runs.
+  // Returns the number of the subgraph.
+  size_t number() const { return number_; }
+  // Returns a text such as "subgraph 2 'while_body'".
+  std::string text() const;
   std::span<const int32_t> inputs() const { return inputs_; }
   std::span<const int32_t> outputs() const { return outputs_; }
   size_t operatorCount() const { return operators_.size(); }
-  size_t operatorCodeCount() const { return codes_.size(); }
-  tfl::BuiltinOperator operatorCode(size_t i) const { return codes_[i].op; }
+  size_t operatorCodeCount() const { return codes_->size(); }
+  tfl::BuiltinOperator operatorCode(size_t i) const { return (*codes_)[i].op; }
   const FileOperator& op(size_t node) const { return operators_[node]; }
   // Returns "CONV_2D", or the name of a custom operator.
   std::string operatorName(size_t node) const;
   // Returns CUSTOM for custom operators. May be a number without a name for a future operator.
-  tfl::BuiltinOperator builtin(size_t node) const { return codes_[operators_[node].code].op; }
-  std::string_view customName(size_t node) const { return codes_[operators_[node].code].name; }
+  tfl::BuiltinOperator builtin(size_t node) const { return (*codes_)[operators_[node].code].op; }
+  std::string_view customName(size_t node) const { return (*codes_)[operators_[node].code].name; }
   std::string_view description() const { return description_; }
+  // Gives an input of the subgraph the bytes of a caller's constant. tensor() then returns a
+  // constant.
+  void giveConstant(int32_t input, FileRange data) { given_[input] = data; }
   // Returns BAD_DATA for an index out of range and for a tensor that contradicts itself.
   Result<FileTensor> tensor(int32_t index) const;
   // Returns a tensor whose data has only some elements, and how they lie. OP_FAILED for others.
@@ -127,6 +140,12 @@ class VerifiedFile {
   // Returns a vector of an operator's options, if present.
   Result<std::optional<std::span<const int32_t>>> optionList(const FlatTable& options,
                                                              FlatReader::Field field) const;
+  // Returns a number of an operator's options; 0 if it is absent.
+  Result<int32_t> optionNumber(const FlatTable& options, FlatReader::Field field) const;
+  // Returns a text of an operator's options, fit for an error.
+  std::string optionText(const FlatTable& options, FlatReader::Field field) const {
+    return displayName(reader_.string(options, field));
+  }
 
  private:
   struct OperatorCode {
@@ -137,7 +156,7 @@ class VerifiedFile {
   explicit VerifiedFile(ModelFile& file) : reader_(file) {}
   Status readModel();
   Status readOperatorCodes(const FlatTables& codes);
-  Status readGraph(const FlatTable& graph);
+  Status readGraph();
   Status readOperator(const FlatTable& table);
   Status whyDamaged() const { return reader_.file().whyNot(); }
   Result<FileTensor> beginTensor(int32_t index, FlatTable* table) const;
@@ -151,8 +170,11 @@ class VerifiedFile {
   // Reads from the file and remembers errors; every read checks that.
   mutable FlatReader reader_;
   FlatTables buffers_;
+  FlatTables graphs_;
+  std::shared_ptr<const std::vector<OperatorCode>> codes_;  // of all subgraphs
+  size_t number_ = 0;
+  std::map<int32_t, FileRange> given_;
   FlatTables tensors_;
-  std::vector<OperatorCode> codes_;
   std::vector<FileOperator> operators_;
   std::span<const int32_t> inputs_;
   std::span<const int32_t> outputs_;
