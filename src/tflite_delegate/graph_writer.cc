@@ -111,10 +111,13 @@ class GraphWriter {
     const std::vector<int32_t> intermediates = mapped(node.intermediates);
     Offset<void> options;
     if (node.options.write) options = node.options.write(builder_);
+    // One kind of options is absent.
+    const bool isNewer = node.options.type2 != tfl::BuiltinOptions2::NONE;
     operators_.push_back(tfl::CreateOperatorDirect(
         builder_, static_cast<uint32_t>(codes_.size() - 1), &inputs, &outputs, node.options.type,
-        options, node.customData.empty() ? nullptr : &node.customData, 0,
-        intermediates.empty() ? nullptr : &intermediates));
+        isNewer ? Offset<void>() : options, node.customData.empty() ? nullptr : &node.customData, 0,
+        intermediates.empty() ? nullptr : &intermediates, node.options.type2,
+        isNewer ? options : Offset<void>()));
   }
 
   Offset<tfl::QuantizationParameters> writeQuantization(const LiteTensor& tensor) {

@@ -19,8 +19,10 @@ namespace tfl = ::halyard::import::tfl;
 using OptionsWriter = std::function<flatbuffers::Offset<void>(flatbuffers::FlatBufferBuilder& to)>;
 
 struct LiveOptions {
+  // One of the two kinds is NONE.
   tfl::BuiltinOptions type = tfl::BuiltinOptions::NONE;
   OptionsWriter write;  // empty: no options
+  tfl::BuiltinOptions2 type2 = tfl::BuiltinOptions2::NONE;
 };
 
 struct LiveNode {

@@ -28,6 +28,12 @@ class Members {
     // Both count none, relu, relu -1 to 1, relu 6, tanh and sign bit from 0 on.
     return static_cast<tfl::ActivationFunctionType>(checked(number(), 0, 5));
   }
+  // Numbers of 64 bits.
+  std::vector<int64_t> wideNumbers(size_t count) {
+    std::vector<int64_t> values(count);
+    for (int64_t& value : values) value = next<int64_t>();
+    return values;
+  }
   // 1 SAME, 2 VALID; the file has them from 0 on.
   tfl::Padding padding() { return static_cast<tfl::Padding>(checked(number(), 1, 2) - 1); }
   tfl::MirrorPadMode mirror() {
@@ -168,6 +174,39 @@ std::vector<int32_t> list(Members& m) {
   std::vector<int32_t> values = m.numbers(8);
   values.resize(static_cast<size_t>(std::clamp(m.number(), 0, 8)));
   return values;
+}
+
+std::vector<int64_t> wideList(Members& m) {
+  std::vector<int64_t> values = m.wideNumbers(8);
+  values.resize(static_cast<size_t>(std::clamp(m.number(), 0, 8)));
+  return values;
+}
+
+// The lists have no length: the importer takes as many numbers as there are dimensions.
+OptionsWriter stablehloPad(Members& m) {
+  const std::vector<int64_t> low = m.wideNumbers(8);
+  const std::vector<int64_t> high = m.wideNumbers(8);
+  const std::vector<int64_t> interior = m.wideNumbers(8);
+  return [=](FlatBufferBuilder& to) {
+    return tfl::CreateStablehloPadOptionsDirect(to, &low, &high, &interior).Union();
+  };
+}
+
+OptionsWriter stablehloGather(Members& m) {
+  const std::vector<int64_t> offsets = wideList(m);
+  const std::vector<int64_t> collapsed = wideList(m);
+  const std::vector<int64_t> indexMap = wideList(m);
+  const int64_t vectorDim = m.wideNumbers(1)[0];
+  const std::vector<int64_t> sizes = wideList(m);
+  return [=](FlatBufferBuilder& to) {
+    return tfl::CreateStablehloGatherOptionsDirect(to, &offsets, &collapsed, &indexMap, vectorDim,
+                                                   &sizes)
+        .Union();
+  };
+}
+
+OptionsWriter reduceWindow(Members& m) {
+  return writer<tfl::CreateReduceWindowOptions>(m.oneOf<tfl::ReduceWindowFunction>(6));
 }
 
 OptionsWriter reshape(Members& m) {
@@ -335,21 +374,45 @@ constexpr Entry kEntries[] = {
     {Op::UNPACK, Opt::UnpackOptions, twoNumbers<tfl::CreateUnpackOptions>},
 };
 
-const Entry* entryOf(int32_t code) {
-  const auto found = std::ranges::find(kEntries, static_cast<Op>(code), &Entry::op);
-  return found == std::end(kEntries) ? nullptr : found;
+struct Entry2 {
+  Op op;
+  tfl::BuiltinOptions2 type;
+  Reader read;
+};
+
+constexpr Entry2 kEntries2[] = {
+    {Op::REDUCE_WINDOW, tfl::BuiltinOptions2::ReduceWindowOptions, reduceWindow},
+    {Op::STABLEHLO_GATHER, tfl::BuiltinOptions2::StablehloGatherOptions, stablehloGather},
+    {Op::STABLEHLO_PAD, tfl::BuiltinOptions2::StablehloPadOptions, stablehloPad},
+};
+
+// Returns nullptr if the table has no line of the operator.
+template <typename Table>
+auto entryOf(const Table& table, int32_t code) {
+  const auto found = std::ranges::find_if(
+      table, [code](const auto& entry) { return entry.op == static_cast<Op>(code); });
+  return found == std::end(table) ? nullptr : found;
 }
 
 }  // namespace
 
-bool hasLiveOptions(int32_t builtinCode) { return entryOf(builtinCode) != nullptr; }
+bool hasLiveOptions(int32_t builtinCode) {
+  return entryOf(kEntries, builtinCode) != nullptr || entryOf(kEntries2, builtinCode) != nullptr;
+}
 
 Result<LiveOptions> optionsOf(int32_t builtinCode, const void* data) {
-  const Entry* const entry = entryOf(builtinCode);
-  if (entry == nullptr) return LiveOptions();
+  if (!hasLiveOptions(builtinCode)) return LiveOptions();
   if (data == nullptr) return badData("the interpreter has no options for it");
   Members members(data);
-  LiveOptions options{entry->type, entry->read(members)};
+  LiveOptions options;
+  if (const Entry* const entry = entryOf(kEntries, builtinCode)) {
+    options.type = entry->type;
+    options.write = entry->read(members);
+  } else {
+    const Entry2* const newer = entryOf(kEntries2, builtinCode);
+    options.type2 = newer->type;
+    options.write = newer->read(members);
+  }
   if (!members.isValid()) return badData("the interpreter has options that the format has not");
   return options;
 }

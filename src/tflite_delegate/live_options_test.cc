@@ -31,6 +31,7 @@ TEST(LiveOptions, HaveTheKindThatTheConverterExpects) {
     if (converter->op == tfl::BuiltinOperator::BUCKETIZE) continue;  // has an address
     const auto options = optionsOf(code, structure);
     ASSERT_TRUE(options.ok()) << options.status().toString();
+    if (options->type2 != tfl::BuiltinOptions2::NONE) continue;
     EXPECT_EQ(options->type, converter->options) << tfl::EnumNameBuiltinOperator(converter->op);
   }
 }
@@ -51,6 +52,30 @@ TEST(LiveOptions, AreThoseOfTheStructure) {
   EXPECT_EQ(written->fused_activation_function(), tfl::ActivationFunctionType::RELU6);
   EXPECT_EQ(written->dilation_w_factor(), 5);
   EXPECT_EQ(written->dilation_h_factor(), 6);
+}
+
+TEST(LiveOptions, OfNewerOperatorsAreThoseOfTheStructure) {
+  struct List {
+    int64_t values[8] = {};
+    int32_t count = 0;
+  };
+  struct {
+    List offsets{{1}, 1}, collapsed{{0}, 1}, indexMap{{0}, 1};
+    int64_t vectorDim = 2;
+    List sizes{{1, 9}, 2};
+  } gather;
+  const Result<LiveOptions> options =
+      optionsOf(static_cast<int32_t>(tfl::BuiltinOperator::STABLEHLO_GATHER), &gather);
+  ASSERT_TRUE(options.ok()) << options.status().toString();
+  EXPECT_EQ(options->type2, tfl::BuiltinOptions2::StablehloGatherOptions);
+  flatbuffers::FlatBufferBuilder builder;
+  builder.Finish(flatbuffers::Offset<tfl::StablehloGatherOptions>(options->write(builder).o));
+  const auto* const written =
+      flatbuffers::GetRoot<tfl::StablehloGatherOptions>(builder.GetBufferPointer());
+  EXPECT_EQ(written->offset_dims()->size(), 1u);
+  EXPECT_EQ(written->index_vector_dim(), 2);
+  ASSERT_EQ(written->slice_sizes()->size(), 2u);
+  EXPECT_EQ(written->slice_sizes()->Get(1), 9);
 }
 
 TEST(LiveOptions, WithForeignValuesAreRefused) {

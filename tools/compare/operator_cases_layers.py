@@ -371,6 +371,27 @@ def stablehlo_pad(d, name):
                interiorPadding=[d.between(0, 1) for _ in shape])
 
 
+@case("STABLEHLO_GATHER")
+def stablehlo_gather(d, name):
+    shape = d.shape(1, 3)
+    rank = len(shape)
+    batch = [d.between(1, 4) for _ in range(d.between(0 if rank > 1 else 1, 2))]
+    index_map = d.random.permutation(rank)[:d.between(1, rank)].tolist()
+    sizes = [d.between(1, size) if at in index_map else size for at, size in enumerate(shape)]
+    collapsed = [at for at in range(rank) if sizes[at] == 1 and d.coin()]
+    result_rank = len(batch) + rank - len(collapsed)
+    offsets = sorted(d.random.permutation(result_rank)[:rank - len(collapsed)].tolist())
+    indices = d.random.randint(-2, max(shape) + 2, [*batch, len(index_map)])
+    has_tuples = len(index_map) != 1 or not batch or d.coin()
+    x = d.tensor("f32", shape)
+    tuples = d.ints(indices if has_tuples else indices[..., 0], d.pick(("i32", "i64")),
+                    constant=False)
+    d.output("f32")
+    d.operator(name, [x, tuples], second_options="StablehloGatherOptions", offsetDims=offsets,
+               collapsedSliceDims=collapsed, startIndexMap=index_map, indexVectorDim=len(batch),
+               sliceSizes=sizes, indicesAreSorted=False)
+
+
 @case("DILATE")
 def dilate(d, name):
     shape = d.shape(1, 3)

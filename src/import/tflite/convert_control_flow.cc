@@ -19,14 +19,6 @@ bool isSameValue(const Operand& a, const Operand& b) {
          std::fabs(a.scale - b.scale) <= kScaleNoise * std::max(a.scale, b.scale);
 }
 
-Status checkOptions2(const Node& node, tfl::BuiltinOptions2 expected) {
-  const FileOperator& op = node.op();
-  if (op.options2Type == expected && op.options2) return okStatus();
-  return badData("has options of kind {} ({}), expected {}", static_cast<int>(op.options2Type),
-                 tfl::EnumNameBuiltinOptions2(op.options2Type),
-                 tfl::EnumNameBuiltinOptions2(expected));
-}
-
 // Returns the subgraph, which must take and give this number of values.
 Result<Callee> calleeOf(const Node& node, int32_t index, size_t inputs, size_t outputs) {
   HALYARD_ASSIGN_OR_RETURN(Callee callee, node.builder().file().subgraph(index));
@@ -321,7 +313,7 @@ constexpr size_t kMostBranches = 20;
 // without a branch chooses the last one.
 Status convertCase(Node& node) {
   HALYARD_RETURN_IF_ERROR(checkDecides(node));
-  HALYARD_RETURN_IF_ERROR(checkOptions2(node, tfl::BuiltinOptions2::StablehloCaseOptions));
+  HALYARD_RETURN_IF_ERROR(node.expectOptions2(tfl::BuiltinOptions2::StablehloCaseOptions));
   GraphBuilder& builder = node.builder();
   HALYARD_ASSIGN_OR_RETURN(
       const auto list,
@@ -425,7 +417,7 @@ Status convertCallOnce(Node& node) {
 Status convertComposite(Node& node) {
   using Options = tfl::StableHLOCompositeOptions;
   const FileOperator& op = node.op();
-  HALYARD_RETURN_IF_ERROR(checkOptions2(node, tfl::BuiltinOptions2::StableHLOCompositeOptions));
+  HALYARD_RETURN_IF_ERROR(node.expectOptions2(tfl::BuiltinOptions2::StableHLOCompositeOptions));
   const VerifiedFile& file = node.builder().file();
   HALYARD_ASSIGN_OR_RETURN(
       const int32_t index,

@@ -161,38 +161,6 @@ Status convertSoftmax(Node& node) {
   return node.builder().addOperation(OperationType::SOFTMAX, {x, scale}, {y});
 }
 
-// A product with a power of two, which a table has by the count of bits. The interpreter defines no
-// results for counts beyond 0 to 31, so these are as the nearest count.
-Status convertShiftLeft(Node& node) {
-  using enum OperationType;
-  constexpr int32_t kBits = 32;
-  HALYARD_RETURN_IF_ERROR(node.expectCounts(2, 2, 1));
-  GraphBuilder& builder = node.builder();
-  HALYARD_ASSIGN_OR_RETURN(const uint32_t x, node.input(0));
-  HALYARD_ASSIGN_OR_RETURN(const uint32_t counts, node.input(1));
-  const Operand shape = node.operand(x);
-  if (shape.type != OperandType::TENSOR_INT32 || node.operand(counts).type != shape.type ||
-      node.operand(counts).dimensions != shape.dimensions) {
-    return unsupported("the inputs are {} and {}, expected TENSOR_INT32 of the same shape",
-                       operandText(shape), operandText(node.operand(counts)));
-  }
-  std::vector<int32_t> powers;
-  for (int32_t bit = 0; bit < kBits; ++bit) powers.push_back(static_cast<int32_t>(1u << bit));
-  HALYARD_ASSIGN_OR_RETURN(const uint32_t table, builder.int32Tensor({kBits}, powers));
-  const int32_t limits[] = {0, kBits - 1};
-  HALYARD_ASSIGN_OR_RETURN(const uint32_t least, builder.int32Tensor({1}, {&limits[0], 1}));
-  HALYARD_ASSIGN_OR_RETURN(const uint32_t most, builder.int32Tensor({1}, {&limits[1], 1}));
-  HALYARD_ASSIGN_OR_RETURN(const uint32_t limited, node.temporaryLike(counts, "at most 31"));
-  HALYARD_ASSIGN_OR_RETURN(const uint32_t valid, node.temporaryLike(counts, "0 to 31"));
-  HALYARD_ASSIGN_OR_RETURN(const uint32_t factors, node.temporaryLike(x, "powers of two"));
-  HALYARD_RETURN_IF_ERROR(builder.addOperation(MINIMUM, {counts, most}, {limited}));
-  HALYARD_RETURN_IF_ERROR(builder.addOperation(MAXIMUM, {limited, least}, {valid}));
-  HALYARD_ASSIGN_OR_RETURN(const uint32_t first, builder.int32Scalar(0));
-  HALYARD_RETURN_IF_ERROR(builder.addOperation(GATHER, {table, first, valid}, {factors}));
-  HALYARD_ASSIGN_OR_RETURN(const uint32_t y, node.output(0));
-  return builder.addOperation(MUL, {x, factors, first}, {y});
-}
-
 constexpr Converter kConverters[] = {
     {tfl::BuiltinOperator::ADD, tfl::BuiltinOptions::AddOptions, OptionsNeed::OPTIONAL, convertAdd,
      kTakesOpenRank | kTakesInt16},
@@ -204,8 +172,6 @@ constexpr Converter kConverters[] = {
      convertStablehlo<OperationType::ADD>, kTakesOpenRank},
     {tfl::BuiltinOperator::STABLEHLO_MULTIPLY, tfl::BuiltinOptions::NONE, OptionsNeed::OPTIONAL,
      convertStablehlo<OperationType::MUL>, kTakesOpenRank},
-    {tfl::BuiltinOperator::STABLEHLO_SHIFT_LEFT, tfl::BuiltinOptions::NONE, OptionsNeed::OPTIONAL,
-     convertShiftLeft},
     {tfl::BuiltinOperator::RELU, tfl::BuiltinOptions::NONE, OptionsNeed::OPTIONAL, convertRelu,
      kTakesOpenRank | kTakesInt16},
     {tfl::BuiltinOperator::RELU_N1_TO_1, tfl::BuiltinOptions::NONE, OptionsNeed::OPTIONAL,

@@ -37,6 +37,7 @@ std::span<const Converter> rnnConverters();
 std::span<const Converter> scatterConverters();
 std::span<const Converter> shapeConverters();
 std::span<const Converter> spatialConverters();
+std::span<const Converter> stablehloConverters();
 std::span<const Converter> volumeConverters();
 
 // The converter of a builtin operator; null if the importer has none.

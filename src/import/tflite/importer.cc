@@ -16,7 +16,7 @@ const Converter* converterOf(tfl::BuiltinOperator op) {
         detectionConverters(), elementwiseConverters(), generatedConverters(), mathConverters(),
         movementConverters(), pickingConverters(), quantizationConverters(), recurrentConverters(),
         reductionConverters(), rnnConverters(), scatterConverters(), shapeConverters(),
-        spatialConverters(), volumeConverters()}) {
+        spatialConverters(), stablehloConverters(), volumeConverters()}) {
     const auto found =
         std::find_if(table.begin(), table.end(), [op](const Converter& c) { return c.op == op; });
     if (found != table.end()) return &*found;

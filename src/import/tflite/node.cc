@@ -38,6 +38,13 @@ Status Node::expectCounts(size_t minInputs, size_t maxInputs, size_t outputs) co
   return okStatus();
 }
 
+Status Node::expectOptions2(tfl::BuiltinOptions2 expected) const {
+  if (op_.options2Type == expected && op_.options2) return okStatus();
+  return badData("has options of kind {} ({}), expected {}", static_cast<int>(op_.options2Type),
+                 tfl::EnumNameBuiltinOptions2(op_.options2Type),
+                 tfl::EnumNameBuiltinOptions2(expected));
+}
+
 // Copies the vtable and the table next to each other, as the generated reader needs them. Offsets
 // in the copy are invalid.
 Status Node::loadOptions() {

@@ -57,6 +57,9 @@ class Node {
     return builder_.file().optionList(op_.options, field);
   }
 
+  // Returns BAD_DATA unless the operator has options of this kind of the newer ones.
+  Status expectOptions2(tfl::BuiltinOptions2 expected) const;
+
   size_t inputCount() const { return op_.inputs.size(); }
   size_t outputCount() const { return op_.outputs.size(); }
   // Returns BAD_DATA unless the operator has this number of inputs and outputs.

@@ -21,7 +21,7 @@ std::set<std::string> convertedOperators() {
         detectionConverters(), elementwiseConverters(), generatedConverters(), mathConverters(),
         movementConverters(), pickingConverters(), quantizationConverters(), recurrentConverters(),
         reductionConverters(), rnnConverters(), scatterConverters(), shapeConverters(),
-        spatialConverters(), volumeConverters()}) {
+        spatialConverters(), stablehloConverters(), volumeConverters()}) {
     for (const Converter& converter : table) {
       const std::string name = tfl::EnumNameBuiltinOperator(converter.op);
       EXPECT_TRUE(names.insert(name).second) << name << " has two converters";

@@ -487,6 +487,22 @@ Result<std::optional<std::span<const int32_t>>> VerifiedFile::optionList(
   return list;
 }
 
+Result<std::vector<int64_t>> VerifiedFile::wideOptionList(const FlatTable& options,
+                                                          FlatReader::Field field) const {
+  const FileRange found = reader_.range(options, field, sizeof(int64_t));
+  const uint8_t* const bytes = reader_.read(found);
+  if (!reader_.ok()) return whyDamaged();
+  std::vector<int64_t> values(bytes == nullptr ? 0 : found.length / sizeof(int64_t));
+  if (!values.empty()) std::memcpy(values.data(), bytes, values.size() * sizeof(int64_t));
+  return values;
+}
+
+Result<int64_t> VerifiedFile::wideOption(const FlatTable& options, FlatReader::Field field) const {
+  const auto number = reader_.scalar<int64_t>(options, field, 0);
+  if (!reader_.ok()) return whyDamaged();
+  return number;
+}
+
 Result<int32_t> VerifiedFile::optionNumber(const FlatTable& options,
                                            FlatReader::Field field) const {
   const auto number = reader_.scalar<int32_t>(options, field, 0);

@@ -140,8 +140,12 @@ class VerifiedFile {
   // Returns a vector of an operator's options, if present.
   Result<std::optional<std::span<const int32_t>>> optionList(const FlatTable& options,
                                                              FlatReader::Field field) const;
+  // Returns a vector of 64-bit numbers; empty if it is absent.
+  Result<std::vector<int64_t>> wideOptionList(const FlatTable& options,
+                                              FlatReader::Field field) const;
   // Returns a number of an operator's options; 0 if it is absent.
   Result<int32_t> optionNumber(const FlatTable& options, FlatReader::Field field) const;
+  Result<int64_t> wideOption(const FlatTable& options, FlatReader::Field field) const;
   // Returns a text of an operator's options, fit for an error.
   std::string optionText(const FlatTable& options, FlatReader::Field field) const {
     return displayName(reader_.string(options, field));
