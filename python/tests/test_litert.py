@@ -99,6 +99,25 @@ def test_other_batches(tmp_path):
         assert_same(ours, results(plain, values))
 
 
+@pytest.mark.parametrize("from_memory", [False, True])
+def test_branches_and_loops(from_memory, tmp_path):
+    path = str(SOURCE / "src/import/tflite/fuzz_corpus/branch_and_loop.tflite")
+    report = tmp_path / "report.json"
+    delegate = halyard.litert.delegate(claim_all=True, report=report)
+    source = ({"model_content": pathlib.Path(path).read_bytes()} if from_memory
+              else {"model_path": path})
+    interpreter, plain = Interpreter(**source, num_threads=1, experimental_delegates=[delegate]), make(path)
+    interpreter.allocate_tensors()
+    for seed in range(6):  # both branches
+        values = random_inputs(plain, seed)
+        assert_same(results(interpreter, values), results(plain, values))
+    graphs = json.loads(report.read_text())["graphs"]
+    refused = {node["operator"] for graph in graphs for node in graph["refused"]}
+    assert refused == ({"IF", "WHILE"} if from_memory else set())
+    # The delegate takes the four other graphs with the first one, or one by one.
+    assert len(graphs) == (5 if from_memory else 1)
+
+
 def test_a_delegate_may_end_before_its_interpreters():
     delegate = halyard.litert.delegate(claim_all=True)
     interpreter = make(INT8, [delegate])

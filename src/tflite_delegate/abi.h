@@ -191,6 +191,11 @@ struct LiteContext {
   void* unused[5];  // functions of the interpreter for microcontrollers
   LiteStatus (*previewPartitions)(LiteContext*, const IntArray* nodes, DelegateParams** partitions,
                                   int32_t* count);
+  void* alsoUnused[2];
+  LiteStatus (*getMetadata)(const LiteContext*, const char* name, const char** data, size_t* size);
+  // The context of another graph of the interpreter, until the second function.
+  LiteStatus (*acquireGraph)(LiteContext*, int32_t graph, LiteContext**);
+  LiteStatus (*releaseGraph)(LiteContext*, int32_t graph);
 };
 
 static_assert(sizeof(void*) == 8, "the layouts are those of 64-bit processors");
@@ -212,5 +217,6 @@ static_assert(offsetof(LiteContext, tensors) == 16 && offsetof(LiteContext, resi
 static_assert(offsetof(LiteContext, getNode) == 56 && offsetof(LiteContext, replaceNodes) == 64);
 static_assert(offsetof(LiteContext, allowsFloat16) == 96);
 static_assert(offsetof(LiteContext, previewPartitions) == 152);
+static_assert(offsetof(LiteContext, acquireGraph) == 184 && sizeof(LiteContext) == 200);
 
 }  // namespace halyard::tflite

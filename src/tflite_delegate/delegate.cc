@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <list>
 #include <memory>
+#include <mutex>
 #include <optional>
+#include <set>
 #include <utility>
 
 #include "client/status.h"
@@ -30,6 +32,21 @@ struct Shared {
   // For the CPU device of the runtime, if that may take the place of the named devices.
   const std::optional<CompileSettings> spare;
   Report report;
+
+  // Remembers a graph that a claimed node calls. Returns whether it is new.
+  bool remember(const LiteContext* graph) {
+    const std::lock_guard lock(mutex_);
+    return called_.insert(graph).second;
+  }
+  // Returns whether the graph has been remembered, and forgets it.
+  bool forget(const LiteContext* graph) {
+    const std::lock_guard lock(mutex_);
+    return called_.erase(graph) != 0;
+  }
+
+ private:
+  std::mutex mutex_;
+  std::set<const LiteContext*> called_;
 };
 
 // A delegate begins with the structure that the interpreter knows.
@@ -262,14 +279,50 @@ Status claimNodes(LiteContext* context, LiteDelegate* delegate, Pending& selecte
   return opFailed("the interpreter does not give the delegate {} nodes", nodes.size());
 }
 
+// Remembers the graphs that claimed nodes call. The interpreter offers them later, but does not run
+// them any more.
+void rememberCallees(LiteContext* context, std::span<const int32_t> callees, Shared& shared) {
+  for (const int32_t callee : callees) {
+    LiteContext* graph = nullptr;
+    if (context->acquireGraph == nullptr ||
+        context->acquireGraph(context, callee, &graph) != LiteStatus::OK) {
+      continue;
+    }
+    const IntArray* plan = nullptr;
+    if (shared.remember(graph) && graph->getExecutionPlan(graph, &plan) == LiteStatus::OK) {
+      const std::vector<int32_t> nodes(plan->values().begin(), plan->values().end());
+      for (const int32_t index : nodes) {
+        const Result<LiveNode> node = copyNode(graph, index);
+        if (node.ok()) rememberCallees(graph, node->callees, shared);
+      }
+    }
+    context->releaseGraph(context, callee);
+  }
+}
+
+// The graphs that the nodes of the partitions call.
+std::vector<int32_t> calleesOf(const std::vector<Partition>& partitions) {
+  std::vector<int32_t> callees;
+  for (const Partition& partition : partitions) {
+    for (const LiveNode& node : partition.graph.nodes) {
+      callees.insert(callees.end(), node.callees.begin(), node.callees.end());
+    }
+  }
+  return callees;
+}
+
 LiteStatus prepareGraph(LiteContext* context, LiteDelegate* base) {
   Delegate& delegate = *reinterpret_cast<Delegate*>(base);
   const std::shared_ptr<Shared> shared = delegate.shared;
+  if (shared->forget(context)) return LiteStatus::OK;
   const Status status = guarded([&]() -> Status {
     Pending selected{shared, {}, 0};
     HALYARD_ASSIGN_OR_RETURN(selected.selection, selectNodes(context, shared->settings));
     selected.graphNumber = shared->report.addGraph(selected.selection);
-    return claimNodes(context, base, selected);
+    const std::vector<int32_t> callees = calleesOf(selected.selection.partitions);
+    HALYARD_RETURN_IF_ERROR(claimNodes(context, base, selected));
+    rememberCallees(context, callees, *shared);
+    return okStatus();
   });
   return status.ok() ? LiteStatus::OK : fail(context, *shared, status);
 }

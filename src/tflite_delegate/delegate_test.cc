@@ -5,12 +5,14 @@
 #include <gtest/gtest.h>
 #include <sys/mman.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
 
 #include "base/temporary_folder_for_test.h"
 #include "halyard/driver/unique_fd.h"
+#include "test_definitions.h"
 #include "tflite_delegate/testing/host.h"
 
 namespace halyard::tflite {
@@ -25,6 +27,8 @@ constexpr int32_t kDequantize = 6;
 constexpr int32_t kFullyConnected = 9;
 constexpr int32_t kStridedSlice = 45;
 constexpr int32_t kMaximum = 55;
+constexpr int32_t kIf = 118;
+constexpr int32_t kWhile = 119;
 constexpr int32_t kDensify = 124;
 constexpr int32_t kRfft2d = 131;
 constexpr int32_t kHashtableFind = 137;
@@ -99,6 +103,31 @@ TEST_F(DelegateTest, LeavesUnknownOperatorsWithAReason) {
   EXPECT_THAT(refused[0].at("reason").get<std::string>(),
               HasSubstr("operator HASHTABLE_FIND of node 1 is not supported: the importer has no "
                         "conversion"));
+}
+
+// The tensors of this host are in no file.
+TEST_F(DelegateTest, LeavesCallsOfOtherGraphs) {
+  struct TwoGraphs {
+    int32_t first = 1;
+    int32_t second = 2;
+  };
+  for (const int32_t call : {kIf, kWhile}) {
+    Host host;
+    std::vector<int32_t> values;
+    for (int i = 0; i < 4; ++i) values.push_back(host.tensor(LiteType::FLOAT32, {2}));
+    const int32_t flag = host.tensor(LiteType::BOOL, {1});
+    host.node(kAdd, {values[0], values[0]}, {values[1]}, AddOptions{});
+    host.node(call, {flag, values[1]}, {values[2]}, TwoGraphs{});
+    host.node(kAdd, {values[2], values[2]}, {values[3]}, AddOptions{});
+    ASSERT_EQ(host.apply(make()), LiteStatus::OK) << host.errors();
+    EXPECT_THAT(host.partitions(), ElementsAre(ElementsAre(0), ElementsAre(2)));
+    const nlohmann::json refused = readReport().at("graphs").at(0).at("refused");
+    ASSERT_EQ(refused.size(), 1);
+    EXPECT_THAT(refused[0].at("reason").get<std::string>(),
+                HasSubstr("it calls other graphs, which only the model's file describes"));
+    host.freeKernels();
+    destroyDelegate(std::exchange(delegate_, nullptr));
+  }
 }
 
 TEST_F(DelegateTest, MaxPartitionsKeepsTheLargest) {
@@ -245,6 +274,57 @@ TEST_F(DelegateTest, ConstantsAreReadWhereTheFileIsMapped) {
     EXPECT_EQ(host.data<float>(y)[1], 43);
   }
   ::munmap(mapped, 80);
+}
+
+// The mapped file is the sample model branch_and_loop: a WHILE whose body multiplies x by weights.
+TEST_F(DelegateTest, GraphsThatANodeCallsAreReadInTheMappedFile) {
+  const std::string sample =
+      HALYARD_SOURCE_DIR "/src/import/tflite/fuzz_corpus/branch_and_loop.tflite";
+  const std::string path = folder_.path() + "/model";
+  std::filesystem::copy_file(sample, path);
+  const UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  const size_t size = std::filesystem::file_size(path);
+  void* const mapped = ::mmap(nullptr, size, PROT_READ, MAP_SHARED, fd.get(), 0);
+  ASSERT_NE(mapped, MAP_FAILED);
+  const auto* const bytes = static_cast<const uint8_t*>(mapped);
+  const float weights[] = {0, 1, 0, 0, 0, 1, 2, 0, 0};
+  const auto* const begin = reinterpret_cast<const uint8_t*>(weights);
+  const uint8_t* const at = std::search(bytes, bytes + size, begin, begin + sizeof(weights));
+  ASSERT_NE(at, bytes + size);
+  struct {
+    int32_t condition = 3;
+    int32_t body = 4;
+  } loop;
+  enum Case { TAKEN, OPEN, REPLACED };
+  for (const Case each : {TAKEN, OPEN, REPLACED}) {
+    Host host;
+    if (each == REPLACED) std::filesystem::remove(path);
+    const int32_t n = host.tensor(LiteType::INT32, {});
+    const int32_t x = host.tensor(LiteType::FLOAT32, {2, 3});
+    const int32_t w = host.constant(LiteType::FLOAT32, {3, 3}, at);
+    const int32_t lastN = host.tensor(LiteType::INT32, {});
+    const int32_t y = host.tensor(LiteType::FLOAT32, {2, 3});
+    const int32_t sameW = host.tensor(LiteType::FLOAT32, {3, 3});
+    host.node(kWhile, {n, x, w}, {lastN, y, sameW}, loop);
+    if (each == OPEN) host.setSignature(x, {-1, 3});
+    destroyDelegate(delegate_);
+    ASSERT_EQ(host.apply(make()), LiteStatus::OK) << host.errors();
+    ASSERT_EQ(host.partitions().size(), each == TAKEN ? 1 : 0) << readReport().dump();
+    if (each == OPEN) {
+      EXPECT_THAT(readReport().dump(), HasSubstr("tensor 1 may get another size"));
+    }
+    if (each != TAKEN) continue;
+    ASSERT_EQ(host.allocate(), LiteStatus::OK) << host.errors();
+    EXPECT_EQ(readReport().at("graphs").at(0).at("constants_mapped"), true);
+    *host.data<int32_t>(n) = 1;
+    for (int i = 0; i < 6; ++i) host.data<float>(x)[i] = static_cast<float>(i);
+    ASSERT_EQ(host.invoke(), LiteStatus::OK) << host.errors();
+    EXPECT_EQ(*host.data<int32_t>(lastN), 3);
+    // Two turns.
+    EXPECT_THAT(std::vector<float>(host.data<float>(y), host.data<float>(y) + 6),
+                ElementsAre(2, 0, 2, 5, 6, 8));
+  }
+  ::munmap(mapped, size);
 }
 
 TEST_F(DelegateTest, OtherLayoutsAreRefusedInWords) {

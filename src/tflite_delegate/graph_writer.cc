@@ -111,13 +111,13 @@ class GraphWriter {
     const std::vector<int32_t> intermediates = mapped(node.intermediates);
     Offset<void> options;
     if (node.options.write) options = node.options.write(builder_);
-    // One kind of options is absent.
-    const bool isNewer = node.options.type2 != tfl::BuiltinOptions2::NONE;
     operators_.push_back(tfl::CreateOperatorDirect(
         builder_, static_cast<uint32_t>(codes_.size() - 1), &inputs, &outputs, node.options.type,
-        isNewer ? Offset<void>() : options, node.customData.empty() ? nullptr : &node.customData, 0,
+        node.options.type2 == tfl::BuiltinOptions2::NONE ? options : Offset<void>(),
+        node.customData.empty() ? nullptr : &node.customData, 0,
         intermediates.empty() ? nullptr : &intermediates, node.options.type2,
-        isNewer ? options : Offset<void>()));
+        node.options.type2 != tfl::BuiltinOptions2::NONE ? options : Offset<void>()));
+    usesModel_ = usesModel_ || !node.callees.empty();
   }
 
   Offset<tfl::QuantizationParameters> writeQuantization(const LiteTensor& tensor) {
@@ -215,8 +215,12 @@ Result<ImportedGraph> importGraph(const LiteContext& context, const LiveGraph& g
   ModelFile file = writer.file();
   ImportedGraph imported;
   std::vector<int32_t> numbers;
-  for (const LiveNode& node : graph.nodes) numbers.push_back(node.index);
   import::ImportOptions numbered = options;
+  for (const LiveNode& node : graph.nodes) {
+    numbers.push_back(node.index);
+    // The graphs that the node calls are in the model's own file.
+    if (!node.callees.empty()) numbered.calleesBegin = kModelBegin;
+  }
   numbered.nodeNumbers = numbers;
   HALYARD_ASSIGN_OR_RETURN(imported.model, import::importTflite(file, numbered));
   for (const import::ModelState& state : imported.model.states) {

@@ -42,6 +42,7 @@ Result<LiveNode> copyNode(LiteContext* context, int32_t index) {
   if (copy.builtinCode == kDelegateOperator) return copy;
   HALYARD_ASSIGN_OR_RETURN(copy.options, optionsOf(copy.builtinCode, node->builtinData),
                            "operator {} of node {}", copy.operatorName(), index);
+  copy.callees = calleesOf(copy.builtinCode, node->builtinData);
   return copy;
 }
 

@@ -21,8 +21,8 @@ using OptionsWriter = std::function<flatbuffers::Offset<void>(flatbuffers::FlatB
 struct LiveOptions {
   // One of the two kinds is NONE.
   tfl::BuiltinOptions type = tfl::BuiltinOptions::NONE;
-  OptionsWriter write;  // empty: no options
-  tfl::BuiltinOptions2 type2 = tfl::BuiltinOptions2::NONE;
+  tfl::BuiltinOptions2 type2 = tfl::BuiltinOptions2::NONE;  // of newer operators
+  OptionsWriter write;                                      // empty: no options
 };
 
 struct LiveNode {
@@ -35,6 +35,7 @@ struct LiveNode {
   std::vector<int32_t> outputs;
   std::vector<int32_t> intermediates;
   LiveOptions options;
+  std::vector<int32_t> callees;  // graphs that it calls
 
   // The name of the operator in the file format, or the custom operator's.
   std::string operatorName() const;
@@ -48,6 +49,9 @@ Result<LiveNode> copyNode(LiteContext* context, int32_t index);
 // BAD_DATA if the operator needs a structure and has none, or if the structure has a value that the
 // file format has not.
 Result<LiveOptions> optionsOf(int32_t builtinCode, const void* data);
+
+// The graphs of the interpreter that a builtin operator calls, from its structure of options.
+std::vector<int32_t> calleesOf(int32_t builtinCode, const void* data);
 
 // Whether optionsOf gives the operator options if it has a structure for them.
 bool hasLiveOptions(int32_t builtinCode);

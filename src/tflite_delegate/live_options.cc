@@ -11,6 +11,7 @@ namespace {
 using flatbuffers::FlatBufferBuilder;
 using Op = tfl::BuiltinOperator;
 using Opt = tfl::BuiltinOptions;
+using Opt2 = tfl::BuiltinOptions2;
 
 // Reads the members of a structure one after another. All integers have 4 bytes.
 class Members {
@@ -309,10 +310,33 @@ OptionsWriter bidirectionalLstm(Members& m) {
                                                              merges, m.truth());
 }
 
+constexpr int32_t kMostBranches = 20;  // the length of the list in the structure
+
+std::vector<int32_t> branchesOf(Members& m) {
+  std::vector<int32_t> branches = m.numbers(kMostBranches);
+  branches.resize(m.oneOf<size_t>(kMostBranches));
+  return branches;
+}
+
+OptionsWriter choice(Members& m) {
+  return [branches = branchesOf(m)](FlatBufferBuilder& to) {
+    return tfl::CreateStablehloCaseOptionsDirect(to, &branches).Union();
+  };
+}
+
+OptionsWriter composite(Members& m) {
+  const char* const text = m.address<char>();
+  const std::string name = text != nullptr ? text : "";
+  return [name, graph = m.number()](FlatBufferBuilder& to) {
+    return tfl::CreateStableHLOCompositeOptionsDirect(to, name.c_str(), graph).Union();
+  };
+}
+
 struct Entry {
   Op op;
   Opt type;
   Reader read;
+  Opt2 type2 = Opt2::NONE;
 };
 
 constexpr Entry kEntries[] = {
@@ -322,6 +346,7 @@ constexpr Entry kEntries[] = {
     {Op::BIDIRECTIONAL_SEQUENCE_LSTM, Opt::BidirectionalSequenceLSTMOptions, bidirectionalLstm},
     {Op::BIDIRECTIONAL_SEQUENCE_RNN, Opt::BidirectionalSequenceRNNOptions, bidirectionalRnn},
     {Op::BUCKETIZE, Opt::BucketizeOptions, bucketize},
+    {Op::CALL_ONCE, Opt::CallOnceOptions, oneNumber<tfl::CreateCallOnceOptions>},
     {Op::CONCATENATION, Opt::ConcatenationOptions, concatenation},
     {Op::CONV_2D, Opt::Conv2DOptions, conv2d},
     {Op::CONV_3D, Opt::Conv3DOptions, conv3d},
@@ -334,6 +359,7 @@ constexpr Entry kEntries[] = {
     {Op::FULLY_CONNECTED, Opt::FullyConnectedOptions, fullyConnected},
     {Op::GATHER, Opt::GatherOptions, twoNumbers<tfl::CreateGatherOptions>},
     {Op::GELU, Opt::GeluOptions, oneTruth<tfl::CreateGeluOptions>},
+    {Op::IF, Opt::IfOptions, twoNumbers<tfl::CreateIfOptions>},
     {Op::L2_NORMALIZATION, Opt::L2NormOptions, activated<tfl::CreateL2NormOptions>},
     {Op::L2_POOL_2D, Opt::Pool2DOptions, pool},
     {Op::LEAKY_RELU, Opt::LeakyReluOptions, oneReal<tfl::CreateLeakyReluOptions>},
@@ -349,6 +375,7 @@ constexpr Entry kEntries[] = {
     {Op::ONE_HOT, Opt::OneHotOptions, oneNumber<tfl::CreateOneHotOptions>},
     {Op::PACK, Opt::PackOptions, twoNumbers<tfl::CreatePackOptions>},
     {Op::REDUCE_ANY, Opt::ReducerOptions, oneTruth<tfl::CreateReducerOptions>},
+    {Op::REDUCE_WINDOW, Opt::NONE, reduceWindow, Opt2::ReduceWindowOptions},
     {Op::REDUCE_MAX, Opt::ReducerOptions, oneTruth<tfl::CreateReducerOptions>},
     {Op::REDUCE_MIN, Opt::ReducerOptions, oneTruth<tfl::CreateReducerOptions>},
     {Op::REDUCE_PROD, Opt::ReducerOptions, oneTruth<tfl::CreateReducerOptions>},
@@ -364,6 +391,10 @@ constexpr Entry kEntries[] = {
     {Op::SPLIT, Opt::SplitOptions, oneNumber<tfl::CreateSplitOptions>},
     {Op::SPLIT_V, Opt::SplitVOptions, oneNumber<tfl::CreateSplitVOptions>},
     {Op::SQUEEZE, Opt::SqueezeOptions, squeeze},
+    {Op::STABLEHLO_CASE, Opt::NONE, choice, Opt2::StablehloCaseOptions},
+    {Op::STABLEHLO_COMPOSITE, Opt::NONE, composite, Opt2::StableHLOCompositeOptions},
+    {Op::STABLEHLO_GATHER, Opt::NONE, stablehloGather, Opt2::StablehloGatherOptions},
+    {Op::STABLEHLO_PAD, Opt::NONE, stablehloPad, Opt2::StablehloPadOptions},
     {Op::STRIDED_SLICE, Opt::StridedSliceOptions, stridedSlice},
     {Op::SUB, Opt::SubOptions, activated<tfl::CreateSubOptions>},
     {Op::SUM, Opt::ReducerOptions, oneTruth<tfl::CreateReducerOptions>},
@@ -372,47 +403,40 @@ constexpr Entry kEntries[] = {
     {Op::UNIDIRECTIONAL_SEQUENCE_LSTM, Opt::UnidirectionalSequenceLSTMOptions, sequenceLstm},
     {Op::UNIDIRECTIONAL_SEQUENCE_RNN, Opt::SequenceRNNOptions, sequenceRnn},
     {Op::UNPACK, Opt::UnpackOptions, twoNumbers<tfl::CreateUnpackOptions>},
+    {Op::WHILE, Opt::WhileOptions, twoNumbers<tfl::CreateWhileOptions>},
 };
 
-struct Entry2 {
-  Op op;
-  tfl::BuiltinOptions2 type;
-  Reader read;
-};
-
-constexpr Entry2 kEntries2[] = {
-    {Op::REDUCE_WINDOW, tfl::BuiltinOptions2::ReduceWindowOptions, reduceWindow},
-    {Op::STABLEHLO_GATHER, tfl::BuiltinOptions2::StablehloGatherOptions, stablehloGather},
-    {Op::STABLEHLO_PAD, tfl::BuiltinOptions2::StablehloPadOptions, stablehloPad},
-};
-
-// Returns nullptr if the table has no line of the operator.
-template <typename Table>
-auto entryOf(const Table& table, int32_t code) {
-  const auto found = std::ranges::find_if(
-      table, [code](const auto& entry) { return entry.op == static_cast<Op>(code); });
-  return found == std::end(table) ? nullptr : found;
+const Entry* entryOf(int32_t code) {
+  const auto found = std::ranges::find(kEntries, static_cast<Op>(code), &Entry::op);
+  return found == std::end(kEntries) ? nullptr : found;
 }
 
 }  // namespace
 
-bool hasLiveOptions(int32_t builtinCode) {
-  return entryOf(kEntries, builtinCode) != nullptr || entryOf(kEntries2, builtinCode) != nullptr;
+std::vector<int32_t> calleesOf(int32_t builtinCode, const void* data) {
+  Members members(data);
+  switch (static_cast<Op>(builtinCode)) {
+    case Op::IF:
+    case Op::WHILE:
+      return members.numbers(2);
+    case Op::STABLEHLO_CASE:
+      return branchesOf(members);
+    case Op::STABLEHLO_COMPOSITE:
+      members.address<char>();
+      return members.numbers(1);
+    default:
+      return {};
+  }
 }
 
+bool hasLiveOptions(int32_t builtinCode) { return entryOf(builtinCode) != nullptr; }
+
 Result<LiveOptions> optionsOf(int32_t builtinCode, const void* data) {
-  if (!hasLiveOptions(builtinCode)) return LiveOptions();
+  const Entry* const entry = entryOf(builtinCode);
+  if (entry == nullptr) return LiveOptions();
   if (data == nullptr) return badData("the interpreter has no options for it");
   Members members(data);
-  LiveOptions options;
-  if (const Entry* const entry = entryOf(kEntries, builtinCode)) {
-    options.type = entry->type;
-    options.write = entry->read(members);
-  } else {
-    const Entry2* const newer = entryOf(kEntries2, builtinCode);
-    options.type2 = newer->type;
-    options.write = newer->read(members);
-  }
+  LiveOptions options{entry->type, entry->type2, entry->read(members)};
   if (!members.isValid()) return badData("the interpreter has options that the format has not");
   return options;
 }

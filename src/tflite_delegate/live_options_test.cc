@@ -28,10 +28,11 @@ TEST(LiveOptions, HaveTheKindThatTheConverterExpects) {
   for (int32_t code = 0; code < kOperators; ++code) {
     const import::Converter* const converter = converterOf(code);
     if (converter == nullptr || !hasLiveOptions(code)) continue;
-    if (converter->op == tfl::BuiltinOperator::BUCKETIZE) continue;  // has an address
+    // These have addresses.
+    if (converter->op == tfl::BuiltinOperator::BUCKETIZE) continue;
+    if (converter->op == tfl::BuiltinOperator::STABLEHLO_COMPOSITE) continue;
     const auto options = optionsOf(code, structure);
     ASSERT_TRUE(options.ok()) << options.status().toString();
-    if (options->type2 != tfl::BuiltinOptions2::NONE) continue;
     EXPECT_EQ(options->type, converter->options) << tfl::EnumNameBuiltinOperator(converter->op);
   }
 }
@@ -84,6 +85,28 @@ TEST(LiveOptions, WithForeignValuesAreRefused) {
   const int32_t values[7] = {padding};
   EXPECT_FALSE(optionsOf(code, values).ok());
   EXPECT_FALSE(optionsOf(code, nullptr).ok());
+}
+
+TEST(LiveOptions, NameTheGraphsThatANodeCalls) {
+  const int32_t two[] = {3, 4};
+  EXPECT_EQ(calleesOf(118, two), (std::vector<int32_t>{3, 4}));
+  EXPECT_EQ(calleesOf(119, two), (std::vector<int32_t>{3, 4}));
+  const struct {
+    const char* name = "odml.some";
+    int32_t graph = 5;
+    int32_t version = 1;
+    const uint8_t* attributes = nullptr;
+    size_t attributesSize = 0;
+  } composite;
+  EXPECT_EQ(calleesOf(206, &composite), std::vector<int32_t>{5});
+  struct {
+    int32_t branches[20] = {6, 7, 8};
+    uint32_t count = 3;
+  } choice;
+  EXPECT_EQ(calleesOf(209, &choice), (std::vector<int32_t>{6, 7, 8}));
+  EXPECT_TRUE(calleesOf(0, two).empty());
+  choice.count = 21;
+  EXPECT_FALSE(optionsOf(209, &choice).ok());
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cinttypes>
 #include <cstdio>
+#include <cstring>
 #include <fstream>
 #include <string>
 
@@ -68,6 +69,12 @@ MappedModel MappedModel::containing(const void* address) {
     return model;
   }
   return {};
+}
+
+bool MappedModel::hasDescription() const {
+  // The identifier follows the offset of the first table.
+  return pool_ != nullptr && offset_ == 0 && bytes_.size() >= 8 &&
+         std::memcmp(bytes_.data() + 4, "TFL3", 4) == 0;
 }
 
 bool MappedModel::contains(const void* data, size_t size) const {

@@ -24,6 +24,8 @@ class MappedModel {
   std::span<const uint8_t> bytes() const { return bytes_; }
   uint64_t offset() const { return offset_; }
   bool contains(const void* data, size_t size) const;
+  // Whether the mapped bytes begin with a model, which describes all graphs of the interpreter.
+  bool hasDescription() const;
 
  private:
   SharedMemoryPtr pool_;

@@ -17,25 +17,45 @@ namespace {
 // is no faster than the interpreter, so its part of a partition counts as border.
 constexpr double kMostBorder = 0.5;
 
-// The constant that is largest: of a mapped file, it is in the mapping.
+// The constant that is largest: of a mapped file, it is in the mapping. Without constants, the
+// names of tensors are in the mapping.
 MappedModel modelOf(const LiteContext& context) {
   const LiteTensor* largest = nullptr;
+  const char* name = nullptr;
   for (size_t i = 0; i < context.tensorCount; ++i) {
     const LiteTensor& tensor = context.tensors[i];
+    if (name == nullptr && tensor.name != nullptr && *tensor.name != '\0') name = tensor.name;
     if (!isConstant(tensor)) continue;
     if (largest == nullptr || tensor.bytes > largest->bytes) largest = &tensor;
   }
-  return largest == nullptr ? MappedModel() : MappedModel::containing(largest->data);
+  if (largest != nullptr) return MappedModel::containing(largest->data);
+  if (name == nullptr) return {};
+  MappedModel model = MappedModel::containing(name);
+  return model.hasDescription() ? model : MappedModel();
 }
 
 // The obstacle that the importer does not see. Empty for none.
-std::string obstacleOf(const LiteContext& context, const LiveNode& node) {
+std::string obstacleOf(const LiteContext& context, const MappedModel& model, const LiveNode& node) {
   if (node.builtinCode == kDelegateOperator) return "another delegate computes it";
+  if (node.builtinCode == static_cast<int32_t>(tfl::BuiltinOperator::CALL_ONCE)) {
+    return "it changes variables of the interpreter";
+  }
+  if (!node.callees.empty() && !model.hasDescription()) {
+    return "it calls other graphs, which only the model's file describes, and the interpreter has "
+           "not mapped that";
+  }
   for (const int32_t tensor : node.inputs) {
     if (tensor == kOmittedTensor) continue;
     const LiteTensor& input = context.tensors[tensor];
     if (input.allocation == Allocation::CONSTANT && input.data == nullptr && input.bytes != 0) {
       return fmt::format("tensor {} is a constant whose value is not there yet", tensor);
+    }
+    const IntArray* const signature = input.dimsSignature;
+    const bool isOpen = signature != nullptr && signature->size > 0 &&
+                        std::ranges::count(signature->values(), -1) != 0;
+    if (!node.callees.empty() && isOpen) {
+      return fmt::format(
+          "tensor {} may get another size, and the graphs that it calls have fixed sizes", tensor);
     }
   }
   return {};
@@ -90,7 +110,7 @@ class Selector {
         refuse(index, node.status().message());
         continue;
       }
-      if (std::string obstacle = obstacleOf(*context_, *node); !obstacle.empty()) {
+      if (std::string obstacle = obstacleOf(*context_, model_, *node); !obstacle.empty()) {
         refuse(index, std::move(obstacle));
       }
       nodes_.push_back(std::move(node).value());

@@ -1,4 +1,5 @@
-"""Models of one TensorFlow Lite operator: random tensors, and the file that holds them.
+"""Models of one TensorFlow Lite operator: random tensors, and the file that holds them. The operator
+may call further subgraphs.
 
 A case of operator_cases.py draws its tensors from a Draw and names the operator. model_bytes() makes
 the file, with FlatBuffers and the schema of ai-edge-litert.
@@ -32,6 +33,54 @@ class Tensor:
         self.variable = False
 
 
+def made_options(options, second_options, fields):
+    """((a union's number, the options), (that of the second union, the options)); None for none."""
+    kind = options or second_options
+    if kind is None:
+        return None, None
+    made = getattr(schema, kind + "T")()
+    for field, value in fields.items():
+        assert hasattr(made, field), f"{kind} has no {field}"
+        setattr(made, field, value)
+    if options:
+        return (getattr(schema.BuiltinOptions, options), made), None
+    return None, (getattr(schema.BuiltinOptions2, second_options), made)
+
+
+class Node:
+    """An operator: its inputs (-1: left out), outputs and options."""
+
+    def __init__(self, name, operands, outputs, options, second_options):
+        self.name, self.operands, self.outputs = name, operands, outputs
+        self.options, self.second_options = options, second_options
+
+
+class Graph:
+    """A further subgraph of a case, which its operator calls."""
+
+    def __init__(self):
+        self.tensors, self.inputs, self.outputs, self.nodes = [], [], [], []
+
+    def tensor(self, type_, shape, quantisation=None, value=None):
+        """A tensor; a constant if it has a value."""
+        scales, points = ([quantisation[0]], [quantisation[1]]) if quantisation else ((), ())
+        if value is not None:
+            value = np.asarray(value, TYPES[type_][0])
+        self.tensors.append(Tensor(type_, list(shape), value, scales, points,
+                                   constant=value is not None))
+        return len(self.tensors) - 1
+
+    def input(self, type_, shape, quantisation=None):
+        self.inputs.append(self.tensor(type_, shape, quantisation))
+        return self.inputs[-1]
+
+    def operator(self, name, operands, output, options=None, **fields):
+        """Adds an operator with one output, and returns that."""
+        first, second = made_options(options, None, fields)
+        self.nodes.append(Node(name, list(operands), [output], first, second))
+        return output
+
+
 class Draw:
     """Draws the tensors and options of one case. The same seed gives the same case."""
 
@@ -40,6 +89,7 @@ class Draw:
         self.tensors, self.inputs, self.outputs = [], [], []
         self.name, self.options, self.second_options = None, None, None
         self.operands = []
+        self.graphs = []  # further subgraphs, from number 1 on
         self.is_rounded = False  # the layer rounds its activations of floats to steps
         self.is_tabled = False  # the interpreter computes it by a table, several quanta off
 
@@ -131,20 +181,10 @@ class Draw:
         """An output with the type and quantisation of a tensor."""
         return self.output(self.tensors[index].type, self.quantisation_of(index))
 
-    def operator(self, name, operands, options=None, second_options=None, **fields):
+    def operator(self, name, operands, /, options=None, second_options=None, **fields):
         """Ends the case: the operator, its inputs (-1: left out) and options by field."""
         self.name, self.operands = name, list(operands)
-        kind = options or second_options
-        if kind is None:
-            return
-        made = getattr(schema, kind + "T")()
-        for field, value in fields.items():
-            assert hasattr(made, field), f"{kind} has no {field}"
-            setattr(made, field, value)
-        if options:
-            self.options = (getattr(schema.BuiltinOptions, options), made)
-        else:
-            self.second_options = (getattr(schema.BuiltinOptions2, second_options), made)
+        self.options, self.second_options = made_options(options, second_options, fields)
 
 
 def builtin_codes():
@@ -162,44 +202,59 @@ def packed(tensor):
     return bytes(low | high << 4 for low, high in zip(nibbles[::2], nibbles[1::2]))
 
 
+def made_tensor(model, number, tensor):
+    made = schema.TensorT()
+    made.name, made.buffer = f"t{number}", 0
+    made.shape = [] if tensor.shape is None else [int(d) for d in tensor.shape]
+    made.type = getattr(schema.TensorType, TYPES[tensor.type][1])
+    made.isVariable = tensor.variable
+    if tensor.scales:
+        made.quantization = schema.QuantizationParametersT()
+        made.quantization.scale = tensor.scales
+        made.quantization.zeroPoint = tensor.zero_points
+        made.quantization.quantizedDimension = tensor.channel_dim
+    if tensor.constant:
+        buffer = schema.BufferT()
+        buffer.data = np.frombuffer(packed(tensor), np.uint8)
+        made.buffer = len(model.buffers)
+        model.buffers.append(buffer)
+    return made
+
+
+def made_node(model, node, version):
+    code = schema.OperatorCodeT()
+    code.builtinCode = builtin_codes()[node.name]
+    code.deprecatedBuiltinCode = min(code.builtinCode, LAST_NARROW_CODE)
+    code.version = version
+    model.operatorCodes.append(code)
+    made = schema.OperatorT()
+    made.opcodeIndex = len(model.operatorCodes) - 1
+    made.inputs, made.outputs = node.operands, node.outputs
+    if node.options:
+        made.builtinOptionsType, made.builtinOptions = node.options
+    if node.second_options:
+        made.builtinOptions2Type, made.builtinOptions2 = node.second_options
+    return made
+
+
+def add_graph(model, graph, nodes, version=1):
+    made = schema.SubGraphT()
+    made.tensors = [made_tensor(model, *each) for each in enumerate(graph.tensors)]
+    made.inputs, made.outputs = graph.inputs, graph.outputs
+    made.operators = [made_node(model, node, version) for node in nodes]
+    model.subgraphs.append(made)
+
+
 def model_bytes(case, version=1):
     """The .tflite file. Outputs whose shape is not known yet get none."""
     model = schema.ModelT()
     model.version, model.description = SCHEMA_VERSION, ""
-    code = schema.OperatorCodeT()
-    code.builtinCode = builtin_codes()[case.name]
-    code.deprecatedBuiltinCode = min(code.builtinCode, LAST_NARROW_CODE)
-    code.version = version
-    model.operatorCodes = [code]
+    model.operatorCodes, model.subgraphs = [], []
     model.buffers = [schema.BufferT()]
-    graph = schema.SubGraphT()
-    graph.tensors = []
-    for number, tensor in enumerate(case.tensors):
-        made = schema.TensorT()
-        made.name, made.buffer = f"t{number}", 0
-        made.shape = [] if tensor.shape is None else [int(d) for d in tensor.shape]
-        made.type = getattr(schema.TensorType, TYPES[tensor.type][1])
-        made.isVariable = tensor.variable
-        if tensor.scales:
-            made.quantization = schema.QuantizationParametersT()
-            made.quantization.scale = tensor.scales
-            made.quantization.zeroPoint = tensor.zero_points
-            made.quantization.quantizedDimension = tensor.channel_dim
-        if tensor.constant:
-            buffer = schema.BufferT()
-            buffer.data = np.frombuffer(packed(tensor), np.uint8)
-            made.buffer = len(model.buffers)
-            model.buffers.append(buffer)
-        graph.tensors.append(made)
-    graph.inputs, graph.outputs = case.inputs, case.outputs
-    node = schema.OperatorT()
-    node.opcodeIndex, node.inputs, node.outputs = 0, case.operands, case.outputs
-    if case.options:
-        node.builtinOptionsType, node.builtinOptions = case.options
-    if case.second_options:
-        node.builtinOptions2Type, node.builtinOptions2 = case.second_options
-    graph.operators = [node]
-    model.subgraphs = [graph]
+    node = Node(case.name, case.operands, case.outputs, case.options, case.second_options)
+    add_graph(model, case, [node], version)
+    for graph in case.graphs:
+        add_graph(model, graph, graph.nodes)
     builder = flatbuffers.Builder(1024)
     builder.Finish(model.Pack(builder), IDENTIFIER)
     return bytes(builder.Output())

@@ -37,6 +37,7 @@ from ai_edge_litert.interpreter import Interpreter, OpResolverType, load_delegat
 
 import operator_cases_layers  # noqa: F401 (registers its cases)
 import operator_cases_movement  # noqa: F401
+import operator_cases_subgraphs  # noqa: F401
 from operator_cases import CASES
 from operator_models import Draw, TYPES, builtin_codes, model_bytes
 
@@ -64,9 +65,10 @@ def draw_case(name, number, seed, type_=None):
     return None
 
 
-def interpreted(content, case, resolver, delegates=()):
-    """The interpreter's outputs; an exception when it does not take the model."""
-    interpreter = Interpreter(model_content=content, num_threads=1,
+def interpreted(model, case, resolver, delegates=()):
+    """The interpreter's outputs; an exception when it does not take the model (bytes, or a path)."""
+    source = {"model_content" if isinstance(model, bytes) else "model_path": model}
+    interpreter = Interpreter(**source, num_threads=1,
                               experimental_op_resolver_type=resolver,
                               experimental_delegates=list(delegates))
     interpreter.allocate_tensors()
@@ -116,12 +118,14 @@ def run_halyard(arguments, case, content, folder):
 def run_delegate(arguments, case, content, folder):
     """As run_halyard, in the interpreter under the delegate."""
     report = folder / "report.json"
+    model = folder / "model.tflite"
+    model.write_bytes(content)
     options = {"claim_all": "true", "report": str(report)}
     if arguments.device:
         options["device"] = arguments.device
     delegate = load_delegate(str(arguments.delegate), options)
     try:
-        outputs = interpreted(content, case, KERNELS["builtin"], [delegate])
+        outputs = interpreted(str(model), case, KERNELS["builtin"], [delegate])
     except (RuntimeError, ValueError) as error:
         return None, str(error).strip().splitlines()[0]
     for graph in json.loads(report.read_text())["graphs"]:

@@ -149,6 +149,11 @@ struct Calls {
     callees.push_back(std::move(callee));
     arguments.emplace_back();
   }
+  // Passes a value that no subgraph reads.
+  void passUnread(const GraphBuilder& builder, uint32_t operand) {
+    operands.push_back(operand);
+    for (std::vector<Argument>& list : arguments) list.push_back({-1, builder.operand(operand)});
+  }
   // Passes input i of the node as input k. A constant becomes one of the subgraphs, if allowed.
   Status pass(Node& node, size_t i, size_t k, bool mayBeConstant);
 };
@@ -288,6 +293,8 @@ Status convertIf(Node& node) {
   for (size_t i = 1; i < node.inputCount(); ++i) {
     HALYARD_RETURN_IF_ERROR(calls.pass(node, i, i - 1, /*mayBeConstant=*/true));
   }
+  // A model of the C API has at least one input.
+  if (calls.operands.empty()) calls.passUnread(node.builder(), condition);
   HALYARD_ASSIGN_OR_RETURN(std::vector<CalleeModel> branches, branchesOf(node.builder(), calls));
   HALYARD_ASSIGN_OR_RETURN(OperandIndexes outputs, outputsLike(node, branches[0].results));
   return chooseBetween(node.builder(), condition, std::move(branches[0].model),
@@ -331,10 +338,7 @@ Status convertCase(Node& node) {
   }
   HALYARD_ASSIGN_OR_RETURN(const uint32_t index, deciderOf(node, OperandType::TENSOR_INT32));
   // Branches do not read the index, but models of the chain do.
-  calls.operands.push_back(index);
-  for (std::vector<Argument>& arguments : calls.arguments) {
-    arguments.push_back({-1, builder.operand(index)});
-  }
+  calls.passUnread(builder, index);
   for (size_t i = 1; i < node.inputCount(); ++i) {
     HALYARD_RETURN_IF_ERROR(calls.pass(node, i, i - 1, /*mayBeConstant=*/true));
   }

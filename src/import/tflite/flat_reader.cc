@@ -18,8 +18,8 @@ T numberAt(const uint8_t* bytes) {
 }  // namespace
 
 FlatTable FlatReader::root() {
-  const uint8_t* const offset = file_->at(0, sizeof(uoffset_t));
-  return open(target(FlatTables{0, offset, offset == nullptr ? size_t{0} : 1}, 0), false);
+  const uint8_t* const offset = file_->at(begin_, sizeof(uoffset_t));
+  return open(target(FlatTables{begin_, offset, offset == nullptr ? size_t{0} : 1}, 0), false);
 }
 
 FlatTables FlatReader::tables(const FlatTable& parent, Field field) {

@@ -50,13 +50,15 @@ class FlatReader {
   // The name of a table's field is its position in the vtable (VT_... of the generated reader).
   using Field = flatbuffers::voffset_t;
 
-  explicit FlatReader(ModelFile& file) : file_(&file) {}
+  // `begin`: where the FlatBuffer is in the file.
+  explicit FlatReader(ModelFile& file, uint64_t begin = 0) : file_(&file), begin_(begin) {}
 
   ModelFile& file() const { return *file_; }
+  uint64_t begin() const { return begin_; }
   // Returns false after any error. The damaged part was then returned as absent.
   bool ok() const { return ok_; }
 
-  // Returns the table that the offset at the file's start refers to.
+  // Returns the table that the offset at the FlatBuffer's start refers to.
   FlatTable root();
   FlatTable table(const FlatTable& parent, Field field);
   // A vector of more than kMostTables tables counts as damaged.
@@ -145,6 +147,7 @@ class FlatReader {
   bool readVtable(int64_t offset, Vtable& to);
 
   ModelFile* file_;
+  uint64_t begin_;
   bool ok_ = true;
   std::array<Vtable, kVtables> vtables_;
 };

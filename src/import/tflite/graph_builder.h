@@ -214,6 +214,7 @@ class GraphBuilder {
   Status moveBooleans(OperationType type, OperandIndexes inputs, const OperandIndexes& outputs);
   Status giveOutputs(std::span<const int32_t> tensors);
   Status giveOutput(int32_t tensor);
+  Status addCopy(uint32_t from, uint32_t to);
   void nameExtension();
   uint32_t poolIndex(const SharedMemoryPtr& pool);
   void dropUnread();

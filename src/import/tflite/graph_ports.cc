@@ -65,6 +65,21 @@ Status GraphBuilder::giveOutputs(std::span<const int32_t> tensors) {
   return okStatus();
 }
 
+// Integers of 16 bits are exact as floats.
+Status GraphBuilder::addCopy(uint32_t from, uint32_t to) {
+  const Shape dims = operand(from).dimensions;
+  if (operand(from).type == OperandType::TENSOR_QUANT16_SYMM) {
+    HALYARD_ASSIGN_OR_RETURN(const uint32_t real,
+                             addTemporary(OperandType::TENSOR_FLOAT32, dims, 0, 0, ""));
+    HALYARD_RETURN_IF_ERROR(addOperation(OperationType::DEQUANTIZE_16, {from}, {real}));
+    return addOperation(OperationType::QUANTIZE_16, {real}, {to});
+  }
+  const std::vector<int32_t> sizes(dims.begin(), dims.end());
+  HALYARD_ASSIGN_OR_RETURN(const uint32_t shape,
+                           int32Tensor({static_cast<uint32_t>(sizes.size())}, sizes));
+  return addOperation(OperationType::RESHAPE, {from, shape}, {to});
+}
+
 // A tensor that is already an output, an input or a constant becomes an output through a copy.
 Status GraphBuilder::giveOutput(int32_t tensor) {
   uint32_t given = binding(tensor).operand;
@@ -80,11 +95,8 @@ Status GraphBuilder::giveOutput(int32_t tensor) {
     }
     copy.lifetime = Lifetime::SUBGRAPH_OUTPUT;
     copy.location = {};
-    const std::vector<int32_t> dims(copy.dimensions.begin(), copy.dimensions.end());
-    HALYARD_ASSIGN_OR_RETURN(const uint32_t shape,
-                             int32Tensor({static_cast<uint32_t>(dims.size())}, dims));
     HALYARD_ASSIGN_OR_RETURN(const uint32_t added, addOperand(std::move(copy), operandName(given)));
-    HALYARD_RETURN_IF_ERROR(addOperation(OperationType::RESHAPE, {given, shape}, {added}),
+    HALYARD_RETURN_IF_ERROR(addCopy(given, added),
                             "tensor {}, an output of the model that nothing computes", tensor);
     given = added;
     graph_.bindings[static_cast<size_t>(tensor)].operand = added;

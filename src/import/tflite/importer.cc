@@ -120,6 +120,12 @@ Status convertGraph(GraphBuilder& builder) {
 Result<ImportedModel> importTflite(ModelFile& bytes, const ImportOptions& options) {
   Result<VerifiedFile> file = VerifiedFile::create(bytes);
   if (!file.ok()) return asBadData(file.takeStatus());
+  if (options.calleesBegin) {
+    HALYARD_ASSIGN_OR_RETURN(VerifiedFile callees,
+                             VerifiedFile::create(bytes, *options.calleesBegin),
+                             "the model with the further subgraphs");
+    file->setCallees(std::make_shared<const VerifiedFile>(std::move(callees)));
+  }
   GraphBuilder builder(*file, options);
   const std::vector<const Converter*> converters = convertersOf(*file);
   HALYARD_RETURN_IF_ERROR(checkOperators(builder, converters));

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -77,6 +78,8 @@ struct ImportOptions {
   // The numbers that errors give the nodes, for a file that is a part of a graph. Empty: their
   // numbers in the file.
   std::span<const int32_t> nodeNumbers = {};
+  // Where another model begins in the file, whose subgraphs the operators call.
+  std::optional<uint64_t> calleesBegin = std::nullopt;
 };
 
 // `bytes` is hostile until verified. A truncated or forged file gives BAD_DATA with the reason. An

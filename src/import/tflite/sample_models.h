@@ -105,6 +105,8 @@ ModelWriter newerFunctions();
 ModelWriter branchAndLoop();
 // float [2,3]: a CALL_ONCE that does nothing, and a STABLEHLO_COMPOSITE odml.rms_norm.
 ModelWriter composite();
+// float [2], x, and an index: STABLEHLO_CASE of x + 10, x * x, x + x and x + 40.
+ModelWriter fourBranches();
 
 struct Sample {
   std::string name;

@@ -1,6 +1,8 @@
 // The sample models with several subgraphs.
 #include "import/tflite/sample_models.h"
 
+#include <flatbuffers/flexbuffers.h>
+
 namespace halyard::import {
 namespace {
 
@@ -127,7 +129,11 @@ ModelWriter composite() {
          [](FlatBufferBuilder& b) { return tfl::CreateCallOnceOptions(b, 2); });
   w.node(Op::STABLEHLO_COMPOSITE, {x, scale}, {y}, tfl::BuiltinOptions2::StableHLOCompositeOptions,
          [](FlatBufferBuilder& b) {
-           return tfl::CreateStableHLOCompositeOptionsDirect(b, "odml.rms_norm", 1);
+           flexbuffers::Builder none;
+           none.Map([] {});
+           none.Finish();
+           return tfl::CreateStableHLOCompositeOptionsDirect(b, "odml.rms_norm", 1,
+                                                             &none.GetBuffer());
          });
   w.inputs = {x};
   w.outputs = {y};
@@ -135,8 +141,36 @@ ModelWriter composite() {
   return w;
 }
 
+ModelWriter fourBranches() {
+  ModelWriter w;
+  const int32_t x = w.floats("x", {2});
+  const int32_t y = w.floats("y", {2});
+  const int32_t index = typed(w, "index", Type::INT32);
+  w.node(Op::STABLEHLO_CASE, {index, x}, {y}, tfl::BuiltinOptions2::StablehloCaseOptions,
+         [](FlatBufferBuilder& b) {
+           const std::vector<int32_t> branches = {1, 2, 3, 4};
+           return tfl::CreateStablehloCaseOptionsDirect(b, &branches);
+         });
+  w.inputs = {x, index};
+  w.outputs = {y};
+  for (const Op op : {Op::ADD, Op::MUL, Op::ADD, Op::ADD}) {
+    ModelWriter branch;
+    branch.inputs = {branch.floats("x", {2})};
+    branch.outputs = {branch.floats("y", {2})};
+    const size_t number = w.subgraphs.size();
+    const auto added = 10 * static_cast<float>(number + 1);
+    const bool isConstant = number == 0 || number == 3;
+    const int32_t other = isConstant ? branch.floatConstant("added", {2}, {added, added}) : 0;
+    branch.node(op, {0, other}, {1});
+    w.subgraphs.push_back(branch);
+  }
+  return w;
+}
+
 std::vector<Sample> sampleSubgraphs() {
-  return {{"branch_and_loop", branchAndLoop()}, {"composite", composite()}};
+  return {{"branch_and_loop", branchAndLoop()},
+          {"composite", composite()},
+          {"four_branches", fourBranches()}};
 }
 
 }  // namespace halyard::import

@@ -78,6 +78,45 @@ TEST(Subgraphs, ValuesThatABodyOnlyReadsAreNotItsOutputs) {
   EXPECT_EQ(as<float>(result.outputs[2]), values);
 }
 
+// A model of the C API must have an input.
+TEST(Subgraphs, BranchesOfConstantsReceiveTheCondition) {
+  ModelWriter w = branchAndLoop();
+  w.nodes.pop_back();
+  w.outputs = {w.nodes.back().outputs[0]};
+  const int32_t constant = w.floatConstant("constant", {2, 3}, {1, 2, 3, 4, 5, 6});
+  w.nodes.back().inputs[1] = constant;
+  const Result<ImportedModel> imported = importModel(w);
+  ASSERT_TRUE(imported.ok()) << imported.status().toString();
+  for (const Subgraph& branch : imported->model.referenced) {
+    EXPECT_EQ(branch.inputIndexes.size(), 1u);
+  }
+  EXPECT_THAT(as<float>(runOn(w, {-1, 0, 0, 0, 0, 0})[0]), ElementsAre(1, 4, 9, 16, 25, 36));
+}
+
+TEST(Subgraphs, BranchesMayGiveBackIntegersOf16Bits) {
+  ModelWriter w;
+  const int32_t flag = w.tensor({.name = "flag", .type = Type::BOOL, .shape = {1}});
+  const int32_t x = w.quantised("x", Type::INT16, {2}, 0.5f, 0);
+  const int32_t y = w.quantised("y", Type::INT16, {2}, 0.5f, 0);
+  w.node(Op::IF, {flag, x}, {y}, Opt::IfOptions,
+         [](FlatBufferBuilder& b) { return tfl::CreateIfOptions(b, 1, 2); });
+  w.inputs = {flag, x};
+  w.outputs = {y};
+  ModelWriter same;
+  same.inputs = same.outputs = {same.quantised("x", Type::INT16, {2}, 0.5f, 0)};
+  ModelWriter other = same;
+  other.outputs = {
+      other.quantisedConstant("other", Type::INT16, {2}, bytesOf<int16_t>({7, 8}), 0.5f, 0)};
+  w.subgraphs = {same, other};
+  const Result<ImportedModel> imported = importModel(w);
+  for (const uint8_t isTrue : {uint8_t{1}, uint8_t{0}}) {
+    const RunResult result = runWith(imported, {{isTrue}, bytesOf<int16_t>({-32768, 32767})});
+    ASSERT_TRUE(result.status.ok()) << result.status.toString();
+    EXPECT_EQ(result.outputs[0],
+              isTrue != 0 ? bytesOf<int16_t>({-32768, 32767}) : bytesOf<int16_t>({7, 8}));
+  }
+}
+
 // The body swaps two values, and gives a constant in place of the third.
 TEST(Subgraphs, BodiesMayOnlyPassValues) {
   ModelWriter w;
@@ -136,60 +175,32 @@ TEST(Subgraphs, ConstantsStayConstantsInTheSubgraph) {
   EXPECT_THAT(as<float>(runOn(w, {1, 2, 3, 4, 5, 6})[0]), ElementsAre(1, 4, 2, 5, 3, 6));
 }
 
-// index, x -> x + 10, x * x, x + x or x + 40, by the index.
-ModelWriter fourBranches(int32_t index) {
-  ModelWriter w;
-  const int32_t x = w.floats("x", {2});
-  const int32_t y = w.floats("y", {2});
-  const int32_t chooser = w.tensor({.name = "index", .type = Type::INT32, .shape = {}});
-  w.node(Op::STABLEHLO_CASE, {chooser, x}, {y}, tfl::BuiltinOptions2::StablehloCaseOptions,
-         [](FlatBufferBuilder& b) {
-           const std::vector<int32_t> branches = {1, 2, 3, 4};
-           return tfl::CreateStablehloCaseOptionsDirect(b, &branches);
-         });
-  w.tensors[2].data = bytesOf<int32_t>({index});
-  w.inputs = {x};
-  w.outputs = {y};
-  for (const Op op : {Op::ADD, Op::MUL, Op::ADD, Op::ADD}) {
-    ModelWriter branch;
-    branch.inputs = {branch.floats("x", {2})};
-    branch.outputs = {branch.floats("y", {2})};
-    const size_t number = w.subgraphs.size();
-    const auto added = 10 * static_cast<float>(number + 1);
-    const bool isConstant = number == 0 || number == 3;
-    const int32_t other = isConstant ? branch.floatConstant("added", {2}, {added, added}) : 0;
-    branch.node(op, {0, other}, {1});
-    w.subgraphs.push_back(branch);
-  }
-  return w;
-}
-
 TEST(Subgraphs, CaseChoosesOneOfMany) {
   const std::vector<std::vector<float>> expected = {{13, 14}, {9, 16}, {6, 8}, {43, 44}};
   for (const int32_t index : {0, 1, 2, 3, 4, -1}) {
     const size_t branch = index >= 0 && index < 4 ? static_cast<size_t>(index) : 3;
-    ModelWriter w = fourBranches(index);
-    EXPECT_EQ(as<float>(runOn(w, {3, 4})[0]), expected[branch]) << index;
-    // The same with an index that only the execution knows.
-    w.tensors[2].data.clear();
-    w.inputs.push_back(2);
+    ModelWriter w = fourBranches();
     const RunResult result =
         runWith(importModel(w), {bytesOf<float>({3, 4}), bytesOf<int32_t>({index})});
     ASSERT_TRUE(result.status.ok()) << result.status.toString();
     EXPECT_EQ(as<float>(result.outputs[0]), expected[branch]) << index;
+    // The same with a constant.
+    w.tensors[static_cast<size_t>(w.inputs[1])].data = bytesOf<int32_t>({index});
+    w.inputs.pop_back();
+    EXPECT_EQ(as<float>(runOn(w, {3, 4})[0]), expected[branch]) << index;
   }
 }
 
 TEST(Subgraphs, ErrorsOfCase) {
-  ModelWriter w = fourBranches(0);
+  ModelWriter w = fourBranches();
   w.nodes[0].options2 = [](FlatBufferBuilder& b) {
     return tfl::CreateStablehloCaseOptionsDirect(b, nullptr).Union();
   };
   EXPECT_THAT(refusalOf(w), HasSubstr("has 0 branches, expected 2 to 20"));
-  w = fourBranches(0);
+  w = fourBranches();
   w.subgraphs[2].tensors[0].shape = w.subgraphs[2].tensors[1].shape = {1, 2};
   EXPECT_THAT(refusalOf(w), HasSubstr("input 0 of subgraph 3 ''"));
-  w = fourBranches(0);
+  w = fourBranches();
   w.nodes[0].inputs = {0, 0};
   EXPECT_THAT(refusalOf(w), HasSubstr("input 0 is TENSOR_FLOAT32[2], expected one element of "
                                       "TENSOR_INT32"));

@@ -185,17 +185,17 @@ std::string displayName(std::string_view raw, size_t limit) {
   return text;
 }
 
-Result<VerifiedFile> VerifiedFile::create(ModelFile& file) {
-  const uint64_t size = file.size();
+Result<VerifiedFile> VerifiedFile::create(ModelFile& file, uint64_t begin) {
+  const uint64_t size = file.size() - std::min(begin, file.size());
   if (size < 8) return badData("{} bytes are too short for a TensorFlow Lite model", size);
-  const uint8_t* const begin = file.at(0, 8);
-  if (begin == nullptr) return file.whyNot();
-  const std::string_view found(reinterpret_cast<const char*>(begin) + 4, kIdentifier.size());
+  const uint8_t* const head = file.at(begin, 8);
+  if (head == nullptr) return file.whyNot();
+  const std::string_view found(reinterpret_cast<const char*>(head) + 4, kIdentifier.size());
   if (found != kIdentifier) {
     return badData("is not a TensorFlow Lite model: file identifier '{}', expected '{}'",
                    displayName(found), kIdentifier);
   }
-  VerifiedFile verified(file);
+  VerifiedFile verified(file, begin);
   HALYARD_RETURN_IF_ERROR(verified.readModel());
   return verified;
 }
@@ -221,10 +221,11 @@ Status VerifiedFile::readModel() {
 }
 
 Result<std::unique_ptr<VerifiedFile>> VerifiedFile::subgraph(int32_t index) const {
+  if (callees_ != nullptr) return callees_->subgraph(index);
   if (index < 0 || static_cast<size_t>(index) >= graphs_.count) {
     return badData("subgraph {} does not exist, the file has {} subgraphs", index, graphs_.count);
   }
-  std::unique_ptr<VerifiedFile> other(new VerifiedFile(bytes()));
+  std::unique_ptr<VerifiedFile> other(new VerifiedFile(bytes(), reader_.begin()));
   other->buffers_ = buffers_;
   other->graphs_ = graphs_;
   other->codes_ = codes_;
@@ -526,12 +527,12 @@ Result<FileRange> VerifiedFile::constantData(const FlatTable& tensor) const {
   if (!reader_.ok()) return whyDamaged();
   // 1 is a writer's placeholder for an offset that it never filled in.
   if (outside <= 1) return data;
-  const uint64_t whole = bytes().size();
+  const uint64_t whole = bytes().size() - reader_.begin();
   if (outside > whole || size > whole - outside) {
     return badData("buffer {} has {} bytes at offset {}, the file has {} bytes", buffer, size,
                    outside, whole);
   }
-  return FileRange{outside, static_cast<size_t>(size)};
+  return FileRange{reader_.begin() + outside, static_cast<size_t>(size)};
 }
 
 }  // namespace halyard::import

@@ -98,8 +98,11 @@ class VerifiedFile {
   // Returns the first subgraph, which is the one that runs. Checks the parts of the file that
   // describe its operators. Other parts are checked when they are used. Borrows the file. Returns
   // BAD_DATA unless the bytes are a TensorFlow Lite model of version 3 with at least one subgraph.
-  // A damaged description, or one with missing references, is BAD_DATA, too.
-  static Result<VerifiedFile> create(ModelFile& file);
+  // A damaged description, or one with missing references, is BAD_DATA, too. `begin`: where the
+  // model is in the file.
+  static Result<VerifiedFile> create(ModelFile& file, uint64_t begin = 0);
+  // Takes the place of the file's own further subgraphs.
+  void setCallees(std::shared_ptr<const VerifiedFile> callees) { callees_ = std::move(callees); }
   // Returns another subgraph of the same file, or the same. Its errors name it.
   Result<std::unique_ptr<VerifiedFile>> subgraph(int32_t index) const;
   VerifiedFile(VerifiedFile&&) = default;
@@ -157,7 +160,7 @@ class VerifiedFile {
     std::string_view name;  // of a custom operator
   };
 
-  explicit VerifiedFile(ModelFile& file) : reader_(file) {}
+  VerifiedFile(ModelFile& file, uint64_t begin) : reader_(file, begin) {}
   Status readModel();
   Status readOperatorCodes(const FlatTables& codes);
   Status readGraph();
@@ -176,6 +179,7 @@ class VerifiedFile {
   FlatTables buffers_;
   FlatTables graphs_;
   std::shared_ptr<const std::vector<OperatorCode>> codes_;  // of all subgraphs
+  std::shared_ptr<const VerifiedFile> callees_;
   size_t number_ = 0;
   std::map<int32_t, FileRange> given_;
   FlatTables tensors_;
