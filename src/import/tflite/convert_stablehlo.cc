@@ -46,12 +46,6 @@ Result<std::vector<int64_t>> dimensionsOf(const Node& node, Field field, std::st
   return values;
 }
 
-std::vector<int32_t> narrow(const std::vector<int64_t>& values) {
-  std::vector<int32_t> result;
-  for (const int64_t value : values) result.push_back(static_cast<int32_t>(value));
-  return result;
-}
-
 // One of the operations that a node becomes: reads the result of the one before.
 struct Step {
   OperationType type;

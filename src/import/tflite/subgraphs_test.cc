@@ -1,6 +1,8 @@
 // Tests of models with several subgraphs: inlined ones, control flow, and errors.
 #include <gmock/gmock.h>
 
+#include <utility>
+
 #include "import/tflite/run_imported_for_test.h"
 #include "import/tflite/sample_models.h"
 #include "model/validation/validation.h"
@@ -16,6 +18,16 @@ using testing::Pointwise;
 using Op = tfl::BuiltinOperator;
 using Opt = tfl::BuiltinOptions;
 using Type = tfl::TensorType;
+
+// Adds a tensor of one boolean, a constant with `data`.
+int32_t boolean(ModelWriter& w, const char* name, std::vector<uint8_t> data = {}) {
+  TensorSpec spec;
+  spec.name = name;
+  spec.type = Type::BOOL;
+  spec.shape = {1};
+  spec.data = std::move(data);
+  return w.tensor(std::move(spec));
+}
 
 std::vector<std::vector<uint8_t>> runOn(const ModelWriter& w, const std::vector<float>& x) {
   const RunResult result = runWith(importModel(w), {bytesOf(x)});
@@ -48,9 +60,13 @@ TEST(Subgraphs, ControlFlowReceivesOnlyWhatChanges) {
   ASSERT_EQ(model.referenced.size(), 4u);
   for (const Operation& operation : model.main.operations) {
     // The condition, two models and x.
-    if (operation.type == OperationType::IF) EXPECT_EQ(operation.inputs.size(), 4u);
+    if (operation.type == OperationType::IF) {
+      EXPECT_EQ(operation.inputs.size(), 4u);
+    }
     // Two models, n and x.
-    if (operation.type == OperationType::WHILE) EXPECT_EQ(operation.inputs.size(), 4u);
+    if (operation.type == OperationType::WHILE) {
+      EXPECT_EQ(operation.inputs.size(), 4u);
+    }
   }
   for (const Subgraph& graph : model.referenced) {
     for (const Operand& operand : graph.operands) {
@@ -95,7 +111,7 @@ TEST(Subgraphs, BranchesOfConstantsReceiveTheCondition) {
 
 TEST(Subgraphs, BranchesMayGiveBackIntegersOf16Bits) {
   ModelWriter w;
-  const int32_t flag = w.tensor({.name = "flag", .type = Type::BOOL, .shape = {1}});
+  const int32_t flag = boolean(w, "flag");
   const int32_t x = w.quantised("x", Type::INT16, {2}, 0.5f, 0);
   const int32_t y = w.quantised("y", Type::INT16, {2}, 0.5f, 0);
   w.node(Op::IF, {flag, x}, {y}, Opt::IfOptions,
@@ -122,9 +138,8 @@ TEST(Subgraphs, BodiesMayOnlyPassValues) {
   ModelWriter w;
   const int32_t a = w.floats("a", {2});
   const int32_t b = w.floatConstant("b", {2}, {7, 8});
-  const int32_t flag = w.tensor({.name = "flag", .type = Type::BOOL, .shape = {1}, .data = {1}});
-  const int32_t outputs[] = {w.floats("c", {2}), w.floats("d", {2}),
-                             w.tensor({.name = "e", .type = Type::BOOL, .shape = {1}})};
+  const int32_t flag = boolean(w, "flag", {1});
+  const int32_t outputs[] = {w.floats("c", {2}), w.floats("d", {2}), boolean(w, "e")};
   w.node(Op::WHILE, {a, b, flag}, {outputs[0], outputs[1], outputs[2]}, Opt::WhileOptions,
          [](FlatBufferBuilder& f) { return tfl::CreateWhileOptions(f, 1, 2); });
   w.inputs = {a};
