@@ -129,8 +129,8 @@ Status infer(OperationContext& context) {
   return okStatus();
 }
 
-// Returns the position of the input that meets output position `at` under tap `tap`; -1 if there is
-// none.
+// Returns the position of the input that meets output position `at` under tap `tap`; -1 for no
+// position.
 template <bool kIsTransposed>
 int64_t positionUnder(const WindowAxis& axis, int64_t at, int64_t tap) {
   if constexpr (!kIsTransposed) {

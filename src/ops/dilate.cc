@@ -51,7 +51,7 @@ Status compute(OperationContext& context) {
   const size_t bytes = output.elementCount() * size;
   auto* const to = output.as<uint8_t>();
   std::memcpy(to, context.input(kFill).data, size);
-  // Each copy doubles what is filled.
+  // Each copy doubles the filled part.
   for (size_t done = size; done < bytes; done *= 2) {
     std::memcpy(to + done, to, std::min(done, bytes - done));
   }
