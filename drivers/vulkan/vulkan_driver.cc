@@ -37,7 +37,7 @@ hal::DeviceInfo describe(const VulkanDevice& device) {
 
 Result<std::shared_ptr<hal::PreparedModel>> prepareOn(const std::shared_ptr<VulkanDevice>& device,
                                                       std::shared_ptr<const Model> model) {
-  Recording recording(model->main.operands.size());
+  Recording recording(model->main.operands.size(), device->lanes());
   const std::vector<Status> answers = recordModel(*model, device->mostBytes(), recording);
   for (size_t i = 0; i < answers.size(); ++i) {
     HALYARD_RETURN_IF_ERROR(Status(answers[i]), "{}",
@@ -54,7 +54,7 @@ class VulkanDriver final : public hal::Device {
   const hal::DeviceInfo& info() const override { return info_; }
 
   Result<hal::SupportedOperations> getSupportedOperations(const ValidModel& model) override {
-    Recording recording(model->main.operands.size());
+    Recording recording(model->main.operands.size(), device_->lanes());
     hal::SupportedOperations supported;
     for (const Status& answer : recordModel(*model, device_->mostBytes(), recording)) {
       supported.emplace_back(answer);
