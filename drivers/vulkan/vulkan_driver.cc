@@ -85,13 +85,19 @@ class VulkanDriver final : public hal::Device {
 
 Result<std::shared_ptr<hal::Device>> makeVulkanDriver(std::span<const std::string> arguments) {
   bool software = false;
+  bool gpuShaders = false;
   for (const std::string& argument : arguments) {
-    if (argument != "--software") {
-      return badData("argument {} of the Vulkan driver, expected --software", argument);
+    if (argument == "--software") {
+      software = true;
+    } else if (argument == "--gpu-shaders") {
+      gpuShaders = true;
+    } else {
+      return badData("argument {} of the Vulkan driver, expected --software or --gpu-shaders",
+                     argument);
     }
-    software = true;
   }
-  HALYARD_ASSIGN_OR_RETURN(std::shared_ptr<VulkanDevice> device, VulkanDevice::open(software));
+  HALYARD_ASSIGN_OR_RETURN(std::shared_ptr<VulkanDevice> device,
+                           VulkanDevice::open(software, gpuShaders));
   return std::shared_ptr<hal::Device>(std::make_shared<VulkanDriver>(std::move(device)));
 }
 

@@ -105,10 +105,10 @@ Status vulkanStatus(VkResult result, std::string_view what) {
   }
 }
 
-Result<std::shared_ptr<VulkanDevice>> VulkanDevice::open(bool software) {
+Result<std::shared_ptr<VulkanDevice>> VulkanDevice::open(bool software, bool gpuShaders) {
   auto device = std::make_shared<VulkanDevice>();
   HALYARD_RETURN_IF_ERROR(device->openInstance());
-  HALYARD_RETURN_IF_ERROR(device->choose(software));
+  HALYARD_RETURN_IF_ERROR(device->choose(software, gpuShaders));
   HALYARD_RETURN_IF_ERROR(device->openDevice(), "{}", device->name());
   HALYARD_RETURN_IF_ERROR(device->makeLayouts(), "{}", device->name());
   return device;
@@ -147,7 +147,7 @@ Status VulkanDevice::openInstance() {
   return okStatus();
 }
 
-Status VulkanDevice::choose(bool software) {
+Status VulkanDevice::choose(bool software, bool gpuShaders) {
   uint32_t count = 0;
   HALYARD_RETURN_IF_ERROR(vulkanStatus(vkEnumeratePhysicalDevices(instance_, &count, nullptr),
                                        "counting Vulkan devices"));
@@ -164,7 +164,7 @@ Status VulkanDevice::choose(bool software) {
       properties_ = properties;
       vkGetPhysicalDeviceMemoryProperties(device, &memories_);
       queueFamily_ = computeFamily(device);
-      readsTexels_ = hasSoftwareLanes(device);
+      readsTexels_ = !gpuShaders && hasSoftwareLanes(device);
       return okStatus();
     }
     reasons += fmt::format("; {}: {}", properties.deviceName, status.message());

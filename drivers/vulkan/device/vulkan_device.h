@@ -36,8 +36,9 @@ Status vulkanStatus(VkResult result, std::string_view what);
 class VulkanDevice : public std::enable_shared_from_this<VulkanDevice> {
  public:
   // Opens the first device that can do the driver's work. Devices that compute on the processor
-  // count only with `software`. UNAVAILABLE_DEVICE says why each device is left out.
-  static Result<std::shared_ptr<VulkanDevice>> open(bool software);
+  // count only with `software`; with `gpuShaders` they run the shaders of GPUs. UNAVAILABLE_DEVICE
+  // says why each device is left out.
+  static Result<std::shared_ptr<VulkanDevice>> open(bool software, bool gpuShaders);
 
   VulkanDevice() = default;
   ~VulkanDevice();
@@ -70,7 +71,7 @@ class VulkanDevice : public std::enable_shared_from_this<VulkanDevice> {
 
  private:
   Status openInstance();
-  Status choose(bool software);
+  Status choose(bool software, bool gpuShaders);
   Status openDevice();
   Status makeLayouts();
 

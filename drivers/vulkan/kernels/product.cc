@@ -15,7 +15,8 @@ constexpr int32_t kSingle = 1;
 constexpr int32_t kWiden = 2;
 constexpr int32_t kFlat = 4;  // in OPTION
 constexpr int32_t kOdd = 8;
-constexpr size_t kPositions = 4;
+constexpr int32_t kWhole = 16;
+constexpr int32_t kPositions = 32;  // times the positions of a tile
 
 constexpr size_t kMostItems = size_t{1} << 22;  // quickQuotient is exact below
 // Fewer positions leave most of a tile empty.
@@ -90,11 +91,22 @@ Place valuesOutside(const Site& site, size_t fours, Recording& recording) {
       std::vector<uint8_t>(fours * 4 * elementSize(site.input(0).type), zero));
 }
 
-uint32_t itemsOf(const WindowPlan& plan, const FilterShape& shape, bool isTile, size_t lanes) {
-  const size_t positions = positionsOf(plan.output);
-  if (!isTile) return static_cast<uint32_t>(positions * shape.blocks() * kPackedChannels);
-  const size_t stripe = lanes * kPositions;
-  return static_cast<uint32_t>((positions + stripe - 1) / stripe * shape.blocks() * lanes);
+struct Tiles {
+  size_t positions;  // of a tile
+  size_t items;
+};
+
+// The largest tiles that keep the device busy, and do not compute much behind the last position.
+Tiles tilesOf(size_t positions, const FilterShape& shape, size_t lanes) {
+  const size_t busy = lanes == kSoftwareLanes ? 128 : 8192;
+  const auto covered = [&](size_t tile) {
+    return (positions + lanes * tile - 1) / (lanes * tile) * lanes * tile;
+  };
+  for (const size_t tile : {4, 2, 1}) {
+    const size_t items = covered(tile) / tile * shape.blocks();
+    if (tile == 1 || (items >= busy && covered(tile) * 4 <= covered(1) * 5)) return {tile, items};
+  }
+  return {};
 }
 
 }  // namespace
@@ -156,13 +168,17 @@ Result<bool> addProduct(const Site& site, const WindowPlan& plan, Recording& rec
   }
   const bool isTile = !flat || positionsOf(plan.output) > kFewPositions ||
                       plan.resultsOfGroup != plan.output.channels;
+  const bool isWhole = isReal(kind) || fours * shape.taps <= kExactFours;
+  Tiles tiles = {0, positionsOf(plan.output) * shape.blocks() * kPackedChannels};
+  if (isTile) tiles = tilesOf(positionsOf(plan.output), shape, recording.lanes());
   const int32_t option = static_cast<int32_t>(plan.activation) | (flat ? kFlat : 0) |
-                         (plan.output.channels % 4 != 0 ? kOdd : 0);
+                         (plan.output.channels % 4 != 0 ? kOdd : 0) | (isWhole ? kWhole : 0) |
+                         static_cast<int32_t>(tiles.positions) * kPositions;
   recording.add({Shader::PRODUCT,
                  {isTile ? kTile : kSingle, static_cast<int32_t>(kind),
                   static_cast<int32_t>(filterKind), option},
                  std::move(parameters),
-                 itemsOf(plan, shape, isTile, recording.lanes())});
+                 static_cast<uint32_t>(tiles.items)});
   return true;
 }
 

@@ -2,6 +2,7 @@
 #version 450
 #include "memory.glsl"
 #include "quads.glsl"
+#extension GL_EXT_control_flow_attributes : require
 
 // FUNCTION: one of these. RESULT_TYPE: of the filter. OPTION: activation. The parameters are in the
 // order of kernels/channels.cc. One work item computes 4 channels of 4 neighbours in a row.
@@ -62,18 +63,18 @@ void collect(Window w, inout vec4 states[POSITIONS]) {
     if (IS_DENSE) {
       // Neighbours share all values but one.
       vec4 values[POSITIONS];
-      for (int p = 1; p < POSITIONS; ++p) values[p] = valueOrNothing(w, y, w.left + p - 1);
+      [[unroll]] for (int p = 1; p < POSITIONS; ++p) values[p] = valueOrNothing(w, y, w.left + p - 1);
       for (int u = 0; u < filterOf.y; ++u) {
-        for (int p = 1; p < POSITIONS; ++p) values[p - 1] = values[p];
+        [[unroll]] for (int p = 1; p < POSITIONS; ++p) values[p - 1] = values[p];
         values[POSITIONS - 1] = valueOrNothing(w, y, w.left + u + POSITIONS - 1);
         const vec4 weight = weightAt(w, v * filterOf.y + u);
-        for (int p = 0; p < POSITIONS; ++p) states[p] = combined(states[p], values[p], weight);
+        [[unroll]] for (int p = 0; p < POSITIONS; ++p) states[p] = combined(states[p], values[p], weight);
       }
       continue;
     }
     for (int u = 0; u < filterOf.y; ++u) {
       const vec4 weight = weightAt(w, v * filterOf.y + u);
-      for (int p = 0; p < POSITIONS; ++p) {
+      [[unroll]] for (int p = 0; p < POSITIONS; ++p) {
         const vec4 value = valueOrNothing(w, y, w.left + p * moves.y + u * moves.w);
         states[p] = combined(states[p], value, weight);
       }
@@ -130,10 +131,10 @@ void main() {
   const Window w = Window(four, n * image.z + four, y * moves.x - filterOf.z,
                           x * moves.y - filterOf.w);
   vec4 states[POSITIONS];
-  for (int p = 0; p < POSITIONS; ++p) states[p] = vec4(FUNCTION == MAXIMUM ? LOWEST : 0.0);
+  [[unroll]] for (int p = 0; p < POSITIONS; ++p) states[p] = vec4(FUNCTION == MAXIMUM ? LOWEST : 0.0);
   collect(w, states);
   const int height = cellsIn(w.top, filterOf.x, image.x);
-  for (int p = 0; p < POSITIONS; ++p) {
+  [[unroll]] for (int p = 0; p < POSITIONS; ++p) {
     if (x + p >= extents.w) continue;
     const int cells = height * cellsIn(w.left + p * moves.y, filterOf.y, image.y);
     store((row * extents.w + x + p) * extents.x + four, states[p], four, cells);

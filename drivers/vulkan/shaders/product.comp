@@ -3,27 +3,33 @@
 #version 450
 #include "memory.glsl"
 #include "quads.glsl"
+#extension GL_EXT_control_flow_attributes : require
 #ifdef SOFTWARE
 #extension GL_KHR_shader_subgroup_shuffle : require
 #endif
 
 // FUNCTION: one of these. RESULT_TYPE: of the filter. OPTION: activation and flags. The parameters
 // are in the order of kernels/product.cc.
-const int TILE = 0;    // a work item computes 4 positions x 8 channels
+const int TILE = 0;    // a work item computes 1, 2 or 4 positions of 8 channels
 const int SINGLE = 1;  // a work item computes one element
 const int WIDEN = 2;   // copies an image, so that its channels are a multiple of 4
 
 const int ACTIVATION = OPTION & 3;
 const bool IS_FLAT = (OPTION & 4) != 0;  // each position of the image is one of the result
 const bool IS_ODD = (OPTION & 8) != 0;   // the result's channels are no multiple of 4
+const bool IS_WHOLE = (OPTION & 16) != 0;  // one chunk holds all products of a result
 
-const int POSITIONS = 4;
+const int MOST = 4;                  // positions of a tile
+const int POSITIONS = OPTION >> 5;
 const int CHANNELS = 8;
-// Work items with the same channels.
+// Work items with the same channels. On a GPU they are a work group, so that their weights are read
+// once for all; on a software device a subgroup, which shares them by shuffles.
 #ifdef SOFTWARE
-const int LANES = 8;  // those of a subgroup
+const int LANES = 8;
+int tileOf(int item) { return item / LANES; }
 #else
 const int LANES = 64;
+int tileOf(int item) { return int(gl_WorkGroupID.y * gl_NumWorkGroups.x + gl_WorkGroupID.x); }
 #endif
 
 ivec4 places;   // image, filter, bias, result
@@ -56,9 +62,9 @@ vec4 weightsAt(int four) {
 }
 
 struct Rows {
-  int first[POSITIONS];  // four of the image
-  int top[POSITIONS];    // of the window, in the image; negative in the padding
-  int left[POSITIONS];
+  int first[MOST];  // four of the image
+  int top[MOST];    // of the window, in the image; negative in the padding
+  int left[MOST];
 };
 
 // The windows of four positions from `position` on.
@@ -66,7 +72,7 @@ Rows rowsOf(int position, int block) {
   Rows rows;
   const int group = quickQuotient(block, result.z) * steps.w;
   const int cells = result.x * result.y;
-  for (int p = 0; p < POSITIONS; ++p) {
+  [[unroll]] for (int p = 0; p < POSITIONS; ++p) {
     const int at = min(position + p, extents.x - 1);
     if (IS_FLAT) {
       rows.first[p] = at * steps.z + group;
@@ -83,13 +89,13 @@ Rows rowsOf(int position, int block) {
 }
 
 // The fours below tap `tap`, or those of the padding.
-int[POSITIONS] cellsOf(Rows rows, int tap) {
+int[MOST] cellsOf(Rows rows, int tap) {
   if (IS_FLAT) return rows.first;
-  int cells[POSITIONS];
+  int cells[MOST];
   const int v = quickQuotient(tap, chunks.x);
   const int u = tap - v * chunks.x;
   const int outside = (chunks.w - places.x) >> (TYPE == FLOAT32 ? 4 : TYPE == FLOAT16 ? 3 : 2);
-  for (int p = 0; p < POSITIONS; ++p) {
+  [[unroll]] for (int p = 0; p < POSITIONS; ++p) {
     const int y = rows.top[p] + v * moves.z;
     const int x = rows.left[p] + u * moves.w;
     const bool isInside = y >= 0 && y < image.x && x >= 0 && x < image.y;
@@ -115,7 +121,7 @@ void storeReals(int i, int channel, vec4 values) {
     storeFour(TYPE, places.w, i >> 2, values);
     return;
   }
-  for (int c = 0; c < 4; ++c) {
+  [[unroll]] for (int c = 0; c < 4; ++c) {
     if (channel + c < extents.y) storeReal(TYPE, places.w, i + c, values[c]);
   }
 }
@@ -125,72 +131,95 @@ void storeBytes(int i, int channel, ivec4 values) {
     storeFour(places.w, i >> 2, values);
     return;
   }
-  for (int c = 0; c < 4; ++c) {
+  [[unroll]] for (int c = 0; c < 4; ++c) {
     if (channel + c < extents.y) storeInteger(TYPE, places.w, i + c, values[c]);
+  }
+}
+
+// Adds the products of four `i` of the cells.
+void addFour(int cells[MOST], int i, int weights, int lane, inout float sums[CHANNELS][MOST]) {
+  vec4 values[MOST];
+  [[unroll]] for (int p = 0; p < POSITIONS; ++p) values[p] = valuesAt(cells[p] + i);
+#ifdef SOFTWARE
+  const vec4 own = weightsAt(weights + lane);
+#endif
+  [[unroll]] for (int c = 0; c < CHANNELS; ++c) {
+#ifdef SOFTWARE
+    const vec4 weight = subgroupShuffle(own, c);
+#else
+    const vec4 weight = weightsAt(weights + c);
+#endif
+    [[unroll]] for (int p = 0; p < POSITIONS; ++p) sums[c][p] += dot(values[p], weight);
+  }
+}
+
+// Adds the products of the taps and fours from x to y, the latter excluded, to the sums.
+void addChunk(Rows rows, int block, int lane, ivec2 taps, ivec2 fours,
+              inout float sums[CHANNELS][MOST]) {
+  if (IS_FLAT) {
+    const int weights = block * extents.w * CHANNELS;
+    for (int i = fours.x; i < fours.y; ++i) {
+      addFour(rows.first, i, weights + i * CHANNELS, lane, sums);
+    }
+  } else {
+    for (int tap = taps.x; tap < taps.y; ++tap) {
+      const int cells[MOST] = cellsOf(rows, tap);
+      const int weights = (block * result.w + tap) * extents.w * CHANNELS;
+      for (int i = fours.x; i < fours.y; ++i) {
+        addFour(cells, i, weights + i * CHANNELS, lane, sums);
+      }
+    }
   }
 }
 
 void computeTile(int item) {
   const int lane = item % LANES;
-  const int tile = item / LANES;
+  const int tile = tileOf(item);
   const int stripe = quickQuotient(tile, extents.z);
   const int block = tile - stripe * extents.z;
   const int position = (stripe * LANES + lane) * POSITIONS;
   const Rows rows = rowsOf(position, block);
 
-  float sums[CHANNELS][POSITIONS];
-  int totals[CHANNELS][POSITIONS];
-  for (int c = 0; c < CHANNELS; ++c) {
-    for (int p = 0; p < POSITIONS; ++p) {
+  float sums[CHANNELS][MOST];
+  int totals[CHANNELS][MOST];
+  [[unroll]] for (int c = 0; c < CHANNELS; ++c) {
+    [[unroll]] for (int p = 0; p < POSITIONS; ++p) {
       sums[c][p] = 0.0;
       totals[c][p] = 0;
     }
   }
   // Sums of bytes are exact as floats within a chunk.
-  for (int firstTap = 0; firstTap < result.w; firstTap += chunks.y) {
-    for (int firstFour = 0; firstFour < extents.w; firstFour += chunks.z) {
-      const int lastTap = min(firstTap + chunks.y, result.w);
-      const int fours = min(chunks.z, extents.w - firstFour);
-      for (int tap = firstTap; tap < lastTap; ++tap) {
-        const int cells[POSITIONS] = cellsOf(rows, tap);
-        int weights = ((block * result.w + tap) * extents.w + firstFour) * CHANNELS;
-        for (int i = firstFour; i < firstFour + fours; ++i) {
-          vec4 values[POSITIONS];
-          for (int p = 0; p < POSITIONS; ++p) values[p] = valuesAt(cells[p] + i);
-#ifdef SOFTWARE
-          const vec4 own = weightsAt(weights + lane);
-#endif
-          for (int c = 0; c < CHANNELS; ++c) {
-#ifdef SOFTWARE
-            const vec4 weight = subgroupShuffle(own, c);
-#else
-            const vec4 weight = weightsAt(weights + c);
-#endif
-            for (int p = 0; p < POSITIONS; ++p) sums[c][p] += dot(values[p], weight);
+  if (IS_WHOLE) {
+    addChunk(rows, block, lane, ivec2(0, IS_FLAT ? 1 : result.w), ivec2(0, extents.w), sums);
+    [[unroll]] for (int c = 0; c < CHANNELS; ++c) {
+      [[unroll]] for (int p = 0; p < POSITIONS; ++p) totals[c][p] = int(sums[c][p]);
+    }
+  } else {
+    for (int tap = 0; tap < result.w; tap += chunks.y) {
+      for (int four = 0; four < extents.w; four += chunks.z) {
+        const ivec2 taps = ivec2(tap, min(tap + chunks.y, result.w));
+        const ivec2 fours = ivec2(four, min(four + chunks.z, extents.w));
+        addChunk(rows, block, lane, taps, fours, sums);
+        [[unroll]] for (int c = 0; c < CHANNELS; ++c) {
+          [[unroll]] for (int p = 0; p < POSITIONS; ++p) {
+            totals[c][p] += int(sums[c][p]);
+            sums[c][p] = 0.0;
           }
-          weights += CHANNELS;
-        }
-      }
-      if (isReal(TYPE)) continue;
-      for (int c = 0; c < CHANNELS; ++c) {
-        for (int p = 0; p < POSITIONS; ++p) {
-          totals[c][p] += int(sums[c][p]);
-          sums[c][p] = 0.0;
         }
       }
     }
   }
-
-  for (int c = 0; c < CHANNELS; c += 4) {
+  [[unroll]] for (int c = 0; c < CHANNELS; c += 4) {
     const int channel = block * CHANNELS + c;
-    for (int p = 0; p < POSITIONS; ++p) {
+    [[unroll]] for (int p = 0; p < POSITIONS; ++p) {
       if (position + p >= extents.x) continue;
       const int i = (position + p) * extents.y + channel;
       if (isReal(TYPE)) {
         const vec4 four = vec4(sums[c][p], sums[c + 1][p], sums[c + 2][p], sums[c + 3][p]);
         storeReals(i, channel, finishedReals(four, channel));
       } else {
-        const ivec4 four = ivec4(totals[c][p], totals[c + 1][p], totals[c + 2][p], totals[c + 3][p]);
+        const ivec4 four =
+            ivec4(totals[c][p], totals[c + 1][p], totals[c + 2][p], totals[c + 3][p]);
         storeBytes(i, channel, finishedBytes(four, channel));
       }
     }
@@ -234,7 +263,7 @@ void widen(int item) {
   const int first = (item - position * extents.z) * 4;
   if (isReal(TYPE)) {
     vec4 values = vec4(0.0);
-    for (int c = 0; c < 4; ++c) {
+    [[unroll]] for (int c = 0; c < 4; ++c) {
       if (first + c < extents.y) {
         values[c] = loadReal(TYPE, places.x, position * extents.y + first + c);
       }
@@ -242,7 +271,7 @@ void widen(int item) {
     storeFour(TYPE, places.w, item, values);
   } else {
     ivec4 values = ivec4(0);
-    for (int c = 0; c < 4; ++c) {
+    [[unroll]] for (int c = 0; c < 4; ++c) {
       if (first + c < extents.y) {
         values[c] = loadInteger(TYPE, places.x, position * extents.y + first + c);
       }
