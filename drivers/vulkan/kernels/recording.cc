@@ -28,6 +28,14 @@ Result<ElementKind> elementKind(OperandType type) {
 
 Parameter Parameter::real(float number) { return {std::bit_cast<int32_t>(number)}; }
 
+void Recording::add(Dispatch dispatch) {
+  for (const Parameter& parameter : dispatch.parameters) {
+    const auto index = static_cast<size_t>(parameter.value);
+    if (parameter.isPlace && index < operands_) used_[index] = true;
+  }
+  dispatches_.push_back(std::move(dispatch));
+}
+
 uint64_t Recording::bytes(size_t alignment) const {
   uint64_t total = 0;
   const auto append = [&](uint64_t bytes) {

@@ -68,11 +68,13 @@ class Recording {
  public:
   // `operands`: of the model. `lanes`: work items that compute the same channels of a product.
   explicit Recording(size_t operands, size_t lanes = kSoftwareLanes)
-      : operands_(operands), lanes_(lanes) {}
+      : operands_(operands), lanes_(lanes), used_(operands) {}
 
   size_t lanes() const { return lanes_; }
 
-  void add(Dispatch dispatch) { dispatches_.push_back(std::move(dispatch)); }
+  void add(Dispatch dispatch);
+  // Whether a dispatch reads or writes the operand. Packed filters leave the model's unused.
+  bool uses(uint32_t operand) const { return used_[operand]; }
   Place constant(std::vector<uint8_t> bytes);
   // `write` is called when the model is prepared; the model's constants still exist then.
   Place constant(size_t bytes, std::function<void(std::span<uint8_t>)> write);
@@ -88,6 +90,7 @@ class Recording {
  private:
   size_t operands_;
   size_t lanes_;
+  std::vector<bool> used_;  // by operand
   std::vector<Dispatch> dispatches_;
   std::vector<AddedConstant> constants_;
 };

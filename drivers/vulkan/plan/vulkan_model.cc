@@ -63,7 +63,8 @@ void VulkanModel::place(const Recording& recording) {
     return offset;
   };
   for (uint32_t i = 0; i < operands; ++i) {
-    if (!isTemporary(main.operands[i])) offsets_[i] = append(bytesOf(i));
+    if (isTemporary(main.operands[i])) continue;
+    if (!isConstant(main.operands[i]) || recording.uses(i)) offsets_[i] = append(bytesOf(i));
   }
   for (size_t i = 0; i < recording.constants().size(); ++i) {
     offsets_[operands + i] = append(recording.constants()[i].bytes);
@@ -119,8 +120,8 @@ Status VulkanModel::allocate() {
 
 Status VulkanModel::upload(const Recording& recording) {
   const std::vector<Operand>& operands = model_->main.operands;
-  for (size_t i = 0; i < operands.size(); ++i) {
-    if (!isConstant(operands[i])) continue;
+  for (uint32_t i = 0; i < operands.size(); ++i) {
+    if (!isConstant(operands[i]) || !recording.uses(i)) continue;
     HALYARD_ASSIGN_OR_RETURN(const std::span<const uint8_t> bytes,
                              constantData(*model_, operands[i]));
     std::ranges::copy(bytes, mapped_ + offsets_[i]);
