@@ -20,13 +20,12 @@ uint8_t asStored(uint8_t value) { return value; }
 
 template <typename From, typename To>
 void pack(const From* from, const FilterShape& shape, To nothing, To* to) {
-  const size_t fours = shape.fours();
   for (size_t block = 0; block < shape.blocks(); ++block) {
     for (size_t tap = 0; tap < shape.taps; ++tap) {
-      for (size_t four = 0; four < fours; ++four) {
+      for (size_t run = 0; run < shape.runs(); ++run) {
         for (size_t c = 0; c < kPackedChannels; ++c) {
           const size_t channel = block * kPackedChannels + c;
-          for (size_t d = four * 4; d < four * 4 + 4; ++d) {
+          for (size_t d = run * shape.run; d < (run + 1) * shape.run; ++d) {
             const bool isThere = channel < shape.channels && d < shape.depth;
             *to++ =
                 isThere ? asStored(from[(channel * shape.taps + tap) * shape.depth + d]) : nothing;

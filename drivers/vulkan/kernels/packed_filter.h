@@ -16,13 +16,15 @@ struct FilterShape {
   size_t channels;
   size_t taps;
   size_t depth;
+  size_t run = 4;  // values of a channel that are neighbours in the packed form: 4 or 16
 
   size_t blocks() const { return (channels + kPackedChannels - 1) / kPackedChannels; }
-  size_t fours() const { return (depth + 3) / 4; }  // of a tap
+  size_t runs() const { return (depth + run - 1) / run; }  // of a tap
+  size_t fours() const { return runs() * run / 4; }
 };
 
-// [blocks of channels][taps][fours of the depth][channels of a block][4]. Weights of float16 become
-// float32. Values behind the last channel or depth add nothing to a sum.
+// [blocks of channels][taps][runs of the depth][channels of a block][run]. Weights of float16
+// become float32. Values behind the last channel or depth add nothing to a sum.
 size_t packedFilterBytes(const ops::Tensor& filter, const FilterShape& shape);
 void packFilter(const ops::Tensor& filter, const FilterShape& shape, std::span<uint8_t> to);
 

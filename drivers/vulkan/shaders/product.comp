@@ -12,15 +12,16 @@
 // are in the order of kernels/product.cc.
 const int TILE = 0;    // a work item computes 1, 2 or 4 positions of 8 channels
 const int SINGLE = 1;  // a work item computes one element
-const int WIDEN = 2;   // copies an image, so that its channels are a multiple of 4
+const int WIDEN = 2;   // copies an image, so that its channels are a multiple of 4 or 16
 
 const int ACTIVATION = OPTION & 3;
 const bool IS_FLAT = (OPTION & 4) != 0;  // each position of the image is one of the result
 const bool IS_ODD = (OPTION & 8) != 0;   // the result's channels are no multiple of 4
 const bool IS_WHOLE = (OPTION & 16) != 0;  // one chunk holds all products of a result
+const bool IS_WIDE = (OPTION & 256) != 0;  // bytes: taps have a multiple of 16, in the filter too
 
 const int MOST = 4;                  // positions of a tile
-const int POSITIONS = OPTION >> 5;
+const int POSITIONS = (OPTION >> 5) & 7;
 const int CHANNELS = 8;
 // Work items with the same channels. On a GPU they are a work group, so that their weights are read
 // once for all; on a software device a subgroup, which shares them by shuffles.
@@ -153,21 +154,60 @@ void addFour(int cells[MOST], int i, int weights, int lane, inout float sums[CHA
   }
 }
 
-// Adds the products of the taps and fours from x to y, the latter excluded, to the sums.
+// The same for fours `i` to i + 3 of bytes.
+void addSixteen(int cells[MOST], int i, int weights, int lane,
+                inout float sums[CHANNELS][MOST]) {
+  ivec4 words[MOST];
+  [[unroll]] for (int p = 0; p < POSITIONS; ++p) {
+    words[p] = ivec4(quad((places.x >> 4) + ((cells[p] + i) >> 2)));
+  }
+  const int own = (places.y + weights * 4) >> 4;
+#ifdef SOFTWARE
+  const ivec4 ownWords = ivec4(quad(own + lane));
+#else
+  ivec4 filterWords[CHANNELS];
+  [[unroll]] for (int c = 0; c < CHANNELS; ++c) filterWords[c] = ivec4(quad(own + c));
+#endif
+  [[unroll]] for (int j = 0; j < 4; ++j) {
+    vec4 values[MOST];
+    [[unroll]] for (int p = 0; p < POSITIONS; ++p) values[p] = fourBytes(TYPE, words[p][j]);
+#ifdef SOFTWARE
+    const vec4 ownWeights = fourBytes(RESULT_TYPE, ownWords[j]) - float(scales.y);
+#endif
+    [[unroll]] for (int c = 0; c < CHANNELS; ++c) {
+#ifdef SOFTWARE
+      const vec4 weight = subgroupShuffle(ownWeights, c);
+#else
+      const vec4 weight = fourBytes(RESULT_TYPE, filterWords[c][j]) - float(scales.y);
+#endif
+      [[unroll]] for (int p = 0; p < POSITIONS; ++p) sums[c][p] += dot(values[p], weight);
+    }
+  }
+}
+
+// The same for the fours from x to y, the latter excluded.
+void addFours(int cells[MOST], ivec2 fours, int weights, int lane,
+              inout float sums[CHANNELS][MOST]) {
+  if (IS_WIDE) {
+    for (int i = fours.x; i < fours.y; i += 4) {
+      addSixteen(cells, i, weights + i * CHANNELS, lane, sums);
+    }
+  } else {
+    for (int i = fours.x; i < fours.y; ++i) {
+      addFour(cells, i, weights + i * CHANNELS, lane, sums);
+    }
+  }
+}
+
+// The same for the taps from x to y, the latter excluded.
 void addChunk(Rows rows, int block, int lane, ivec2 taps, ivec2 fours,
               inout float sums[CHANNELS][MOST]) {
   if (IS_FLAT) {
-    const int weights = block * extents.w * CHANNELS;
-    for (int i = fours.x; i < fours.y; ++i) {
-      addFour(rows.first, i, weights + i * CHANNELS, lane, sums);
-    }
+    addFours(rows.first, fours, block * extents.w * CHANNELS, lane, sums);
   } else {
     for (int tap = taps.x; tap < taps.y; ++tap) {
-      const int cells[MOST] = cellsOf(rows, tap);
       const int weights = (block * result.w + tap) * extents.w * CHANNELS;
-      for (int i = fours.x; i < fours.y; ++i) {
-        addFour(cells, i, weights + i * CHANNELS, lane, sums);
-      }
+      addFours(cellsOf(rows, tap), fours, weights, lane, sums);
     }
   }
 }
@@ -231,14 +271,28 @@ void computeSingle(int item) {
   const int row = quickQuotient(item, extents.z * CHANNELS);
   const int channel = item - row * extents.z * CHANNELS;
   const int first = row * steps.z;
-  int weights = (channel / CHANNELS) * extents.w * CHANNELS + channel % CHANNELS;
+  // In fours, or sixteens.
+  const int depth = IS_WIDE ? extents.w >> 2 : extents.w;
+  int weights = (channel / CHANNELS) * depth * CHANNELS + channel % CHANNELS;
   float sum = 0.0;
   int total = 0;
   for (int firstFour = 0; firstFour < extents.w; firstFour += chunks.z) {
     const int lastFour = min(firstFour + chunks.z, extents.w);
-    for (int i = firstFour; i < lastFour; ++i) {
-      sum += dot(valuesAt(first + i), weightsAt(weights));
-      weights += CHANNELS;
+    if (IS_WIDE) {
+      for (int i = firstFour; i < lastFour; i += 4) {
+        const ivec4 values = ivec4(quad((places.x >> 4) + ((first + i) >> 2)));
+        const ivec4 own = ivec4(quad((places.y >> 4) + weights));
+        [[unroll]] for (int j = 0; j < 4; ++j) {
+          const vec4 weight = fourBytes(RESULT_TYPE, own[j]) - float(scales.y);
+          sum += dot(fourBytes(TYPE, values[j]), weight);
+        }
+        weights += CHANNELS;
+      }
+    } else {
+      for (int i = firstFour; i < lastFour; ++i) {
+        sum += dot(valuesAt(first + i), weightsAt(weights));
+        weights += CHANNELS;
+      }
     }
     if (isReal(TYPE)) continue;
     total += int(sum);
@@ -260,23 +314,23 @@ void computeSingle(int item) {
 // Parameters: image, -, -, result; positions, channels, fours of a position, -.
 void widen(int item) {
   const int position = quickQuotient(item, extents.z);
-  const int first = (item - position * extents.z) * 4;
-  if (isReal(TYPE)) {
-    vec4 values = vec4(0.0);
+  const int four = item - position * extents.z;
+  const int first = position * extents.y + four * 4;
+  vec4 values = vec4(0.0);
+  if (!IS_ODD) {
+    if (four * 4 < extents.y) values = valuesAt(first >> 2);
+  } else {
     [[unroll]] for (int c = 0; c < 4; ++c) {
-      if (first + c < extents.y) {
-        values[c] = loadReal(TYPE, places.x, position * extents.y + first + c);
+      if (four * 4 + c < extents.y) {
+        values[c] = isReal(TYPE) ? loadReal(TYPE, places.x, first + c)
+                                 : float(loadInteger(TYPE, places.x, first + c));
       }
     }
+  }
+  if (isReal(TYPE)) {
     storeFour(TYPE, places.w, item, values);
   } else {
-    ivec4 values = ivec4(0);
-    [[unroll]] for (int c = 0; c < 4; ++c) {
-      if (first + c < extents.y) {
-        values[c] = loadInteger(TYPE, places.x, position * extents.y + first + c);
-      }
-    }
-    storeFour(places.w, item, values);
+    storeFour(places.w, item, ivec4(values));
   }
 }
 
