@@ -9,6 +9,7 @@ namespace {
 
 // As in shaders/channels.comp.
 constexpr int32_t kDense = 4;  // in OPTION
+constexpr int32_t k3x3 = 8;
 constexpr size_t kPositions = 4;
 
 constexpr size_t kMostItems = size_t{1} << 22;  // quickQuotient is exact below
@@ -68,12 +69,14 @@ Result<bool> addChannels(const Site& site, const WindowPlan& plan, Recording& re
     append(range.min, range.max);
   }
   const bool isDense = width.stride == 1 && width.dilation == 1;
-  recording.add({Shader::CHANNELS,
-                 {static_cast<int32_t>(plan.function), static_cast<int32_t>(kind),
-                  static_cast<int32_t>(filterKind),
-                  static_cast<int32_t>(plan.activation) | (isDense ? kDense : 0)},
-                 std::move(parameters),
-                 static_cast<uint32_t>(itemsOf(plan))});
+  const bool is3x3 = height.filter == 3 && width.filter == 3;
+  recording.add(
+      {Shader::CHANNELS,
+       {static_cast<int32_t>(plan.function), static_cast<int32_t>(kind),
+        static_cast<int32_t>(filterKind),
+        static_cast<int32_t>(plan.activation) | (isDense ? kDense : 0) | (is3x3 ? k3x3 : 0)},
+       std::move(parameters),
+       static_cast<uint32_t>(itemsOf(plan))});
   return true;
 }
 

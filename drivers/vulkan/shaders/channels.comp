@@ -4,14 +4,15 @@
 #include "quads.glsl"
 #extension GL_EXT_control_flow_attributes : require
 
-// FUNCTION: one of these. RESULT_TYPE: of the filter. OPTION: activation. The parameters are in the
-// order of kernels/channels.cc. One work item computes 4 channels of 4 neighbours in a row.
+// FUNCTION: one of these. RESULT_TYPE: of the filter. OPTION: activation and flags. The parameters
+// are in the order of kernels/channels.cc. One work item computes 4 channels of 4 neighbours in a row.
 const int SUM = 0;
 const int AVERAGE = 1;
 const int MAXIMUM = 3;
 
 const int ACTIVATION = OPTION & 3;
 const bool IS_DENSE = (OPTION & 4) != 0;  // the stride and the dilation in a row are 1
+const bool IS_3X3 = (OPTION & 8) != 0;    // loops without a bound in memory take half of the time
 
 const int POSITIONS = 4;
 const float LOWEST = -3.402823466e38;
@@ -38,10 +39,10 @@ vec4 valueAt(Window w, int y, int x) {
 
 bool isInside(int at, int extent) { return at >= 0 && at < extent; }
 
-// The value at x, or one that changes nothing.
+// The value at a cell, or one that changes nothing.
 vec4 valueOrNothing(Window w, int y, int x) {
-  const bool inside = isInside(x, image.y);
-  const vec4 value = valueAt(w, y, inside ? x : 0);
+  const bool inside = isInside(y, image.x) && isInside(x, image.y);
+  const vec4 value = valueAt(w, inside ? y : 0, inside ? x : 0);
   return inside ? value : vec4(FUNCTION == MAXIMUM ? LOWEST : 0.0);
 }
 
@@ -57,26 +58,31 @@ vec4 weightAt(Window w, int tap) {
 }
 
 void collect(Window w, inout vec4 states[POSITIONS]) {
-  for (int v = 0; v < filterOf.x; ++v) {
+  const int height = IS_3X3 ? 3 : filterOf.x;
+  const int width = IS_3X3 ? 3 : filterOf.y;
+  [[unroll]] for (int v = 0; v < height; ++v) {
     const int y = w.top + v * moves.z;
-    if (!isInside(y, image.x)) continue;
     if (IS_DENSE) {
       // Neighbours share all values but one.
       vec4 values[POSITIONS];
-      [[unroll]] for (int p = 1; p < POSITIONS; ++p) values[p] = valueOrNothing(w, y, w.left + p - 1);
-      for (int u = 0; u < filterOf.y; ++u) {
+      [[unroll]] for (int p = 1; p < POSITIONS; ++p) {
+        values[p] = valueOrNothing(w, y, w.left + p - 1);
+      }
+      [[unroll]] for (int u = 0; u < width; ++u) {
         [[unroll]] for (int p = 1; p < POSITIONS; ++p) values[p - 1] = values[p];
         values[POSITIONS - 1] = valueOrNothing(w, y, w.left + u + POSITIONS - 1);
-        const vec4 weight = weightAt(w, v * filterOf.y + u);
-        [[unroll]] for (int p = 0; p < POSITIONS; ++p) states[p] = combined(states[p], values[p], weight);
+        const vec4 weight = weightAt(w, v * width + u);
+        [[unroll]] for (int p = 0; p < POSITIONS; ++p) {
+          states[p] = combined(states[p], values[p], weight);
+        }
       }
-      continue;
-    }
-    for (int u = 0; u < filterOf.y; ++u) {
-      const vec4 weight = weightAt(w, v * filterOf.y + u);
-      [[unroll]] for (int p = 0; p < POSITIONS; ++p) {
-        const vec4 value = valueOrNothing(w, y, w.left + p * moves.y + u * moves.w);
-        states[p] = combined(states[p], value, weight);
+    } else {
+      [[unroll]] for (int u = 0; u < width; ++u) {
+        const vec4 weight = weightAt(w, v * width + u);
+        [[unroll]] for (int p = 0; p < POSITIONS; ++p) {
+          const vec4 value = valueOrNothing(w, y, w.left + p * moves.y + u * moves.w);
+          states[p] = combined(states[p], value, weight);
+        }
       }
     }
   }
