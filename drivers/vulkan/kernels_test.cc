@@ -62,8 +62,8 @@ TEST_F(VulkanKernels, RefusalsHaveReasons) {
   EXPECT_FALSE(device_->prepareModel(*valid, {}).ok());
 }
 
-TEST_F(VulkanKernels, AreTheReference) {
-  constexpr unsigned kRounds = 6;
+// Compares each operation with each list of its operands, `rounds` times with other numbers.
+void checkOperations(hal::Device& device, unsigned rounds) {
   size_t operations = 0;
   size_t cases = 0;
   for (int32_t code = 0; code < 106; ++code) {
@@ -72,20 +72,27 @@ TEST_F(VulkanKernels, AreTheReference) {
     const ops::OperationDefinition& definition = *ops::definitionOf(type);
     size_t taken = 0;
     for (const auto& variant : ops::testing::variantsOf(definition.signature)) {
-      for (unsigned round = 0; round < kRounds; ++round) {
+      for (unsigned round = 0; round < rounds; ++round) {
         auto legal = ops::testing::triedCase(definition, variant, round);
         if (!legal.ok()) continue;
-        if (testing::check(*device_, ops::testing::toModel(*legal), *legal)) ++taken;
-        if (HasFailure()) FAIL() << legal->text();
+        if (testing::check(device, ops::testing::toModel(*legal), *legal)) ++taken;
+        if (::testing::Test::HasFailure()) FAIL() << legal->text();
       }
     }
     EXPECT_GT(taken, 0u) << operationTypeName(type);
     ++operations;
     cases += taken;
   }
-  RecordProperty("operations", static_cast<int>(operations));
-  RecordProperty("cases", static_cast<int>(cases));
   std::cout << operations << " operations, " << cases << " cases\n";
+}
+
+TEST_F(VulkanKernels, AreTheReference) { checkOperations(*device_, 6); }
+
+TEST_F(VulkanKernels, OfGpusAreTheReference) {
+  const std::string arguments[] = {"--software", "--gpu-shaders"};
+  const auto made = makeVulkanDriver(arguments);
+  ASSERT_TRUE(made.ok()) << made.status().toString();
+  checkOperations(**made, 2);
 }
 
 }  // namespace
