@@ -2,15 +2,13 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "accuracy/accuracy.h"
+#include "case_for_test.h"
 #include "kernels/kernel_list.h"
 #include "ops/testing/searched_case.h"
 #include "vulkan_driver.h"
 
 namespace halyard::vulkandriver {
 namespace {
-
-using ops::testing::LegalCase;
 
 class VulkanKernels : public ::testing::Test {
  protected:
@@ -34,67 +32,6 @@ class VulkanKernels : public ::testing::Test {
 };
 std::shared_ptr<hal::Device> VulkanKernels::device_;
 std::string VulkanKernels::reason_;
-
-hal::RequestArgument argumentFor(std::vector<uint8_t>& bytes) {
-  hal::RequestArgument made;
-  made.kind = hal::RequestArgument::Kind::POINTER;
-  made.pointer = bytes.data();
-  made.length = static_cast<uint32_t>(bytes.size());
-  return made;
-}
-
-bool isQuantised(OperandType type) {
-  return isQuant8Asymm(type) || type == OperandType::TENSOR_QUANT8_SYMM;
-}
-
-// The outputs must be those of the reference kernel: bytes exactly, or within one between pixels;
-// floats within the limits for devices.
-void compare(const Model& model, const ops::testing::TestOperand& expected,
-             const std::vector<uint8_t>& actual) {
-  const OperandType type = expected.tensor.type;
-  // Products of weights are rounded in another order, which moves a tie.
-  const bool mayDiffer = model.main.operations[0].type == OperationType::RESIZE_BILINEAR;
-  if (isQuantised(type)) {
-    for (size_t i = 0; i < actual.size(); ++i) {
-      const double difference = accuracy::elementNumber(type, actual, i) -
-                                accuracy::elementNumber(type, expected.bytes, i);
-      ASSERT_LE(std::abs(difference), mayDiffer ? 1 : 0) << "element " << i;
-    }
-    return;
-  }
-  const accuracy::Comparison comparison = accuracy::compareValues(
-      type, accuracy::criteriaFor(type, accuracy::scopeOf(model), false), expected.bytes, actual);
-  ASSERT_FALSE(comparison.failed) << comparison.text;
-}
-
-// Whether the device takes the case. Its results are then compared.
-bool check(hal::Device& device, LegalCase& legal) {
-  const Result<ValidModel> model = validated(ops::testing::toModel(legal));
-  if (!model.ok()) return false;
-  const auto supported = device.getSupportedOperations(*model);
-  EXPECT_TRUE(supported.ok()) << supported.status().toString();
-  if (!supported.ok() || !hal::supportsAll(*supported)) return false;
-  const auto prepared = device.prepareModel(*model, {});
-  EXPECT_TRUE(prepared.ok()) << prepared.status().toString();
-  if (!prepared.ok()) return false;
-  hal::Request request;
-  const Subgraph& main = (*model)->main;
-  for (const uint32_t input : main.inputIndexes) {
-    request.inputs.push_back(argumentFor(legal.inputs[input].bytes));
-  }
-  std::vector<std::vector<uint8_t>> results;
-  for (const auto& output : legal.outputs) {
-    results.emplace_back(output.bytes.size(), uint8_t{0xa5});
-  }
-  for (auto& result : results) request.outputs.push_back(argumentFor(result));
-  const hal::ExecutionResult result = (*prepared)->executeSynchronously(request, {});
-  EXPECT_TRUE(result.status.ok()) << result.status.toString();
-  for (size_t i = 0; i < results.size() && result.status.ok(); ++i) {
-    if (std::ranges::find(legal.unspecifiedOutputs, i) != legal.unspecifiedOutputs.end()) continue;
-    compare(**model, legal.outputs[i], results[i]);
-  }
-  return true;
-}
 
 TEST(VulkanDriver, RefusesOtherArguments) {
   const std::string arguments[] = {"--hardware"};
@@ -125,8 +62,8 @@ TEST_F(VulkanKernels, RefusalsHaveReasons) {
   EXPECT_FALSE(device_->prepareModel(*valid, {}).ok());
 }
 
-TEST_F(VulkanKernels, AreTheReference) {
-  constexpr unsigned kRounds = 6;
+// Compares each operation with each list of its operands, `rounds` times with other numbers.
+void checkOperations(hal::Device& device, unsigned rounds) {
   size_t operations = 0;
   size_t cases = 0;
   for (int32_t code = 0; code < 106; ++code) {
@@ -135,20 +72,27 @@ TEST_F(VulkanKernels, AreTheReference) {
     const ops::OperationDefinition& definition = *ops::definitionOf(type);
     size_t taken = 0;
     for (const auto& variant : ops::testing::variantsOf(definition.signature)) {
-      for (unsigned round = 0; round < kRounds; ++round) {
+      for (unsigned round = 0; round < rounds; ++round) {
         auto legal = ops::testing::triedCase(definition, variant, round);
         if (!legal.ok()) continue;
-        if (check(*device_, *legal)) ++taken;
-        if (HasFailure()) FAIL() << legal->text();
+        if (testing::check(device, ops::testing::toModel(*legal), *legal)) ++taken;
+        if (::testing::Test::HasFailure()) FAIL() << legal->text();
       }
     }
     EXPECT_GT(taken, 0u) << operationTypeName(type);
     ++operations;
     cases += taken;
   }
-  RecordProperty("operations", static_cast<int>(operations));
-  RecordProperty("cases", static_cast<int>(cases));
   std::cout << operations << " operations, " << cases << " cases\n";
+}
+
+TEST_F(VulkanKernels, AreTheReference) { checkOperations(*device_, 6); }
+
+TEST_F(VulkanKernels, OfGpusAreTheReference) {
+  const std::string arguments[] = {"--software", "--gpu-shaders"};
+  const auto made = makeVulkanDriver(arguments);
+  ASSERT_TRUE(made.ok()) << made.status().toString();
+  checkOperations(**made, 2);
 }
 
 }  // namespace

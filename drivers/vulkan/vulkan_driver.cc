@@ -37,7 +37,7 @@ hal::DeviceInfo describe(const VulkanDevice& device) {
 
 Result<std::shared_ptr<hal::PreparedModel>> prepareOn(const std::shared_ptr<VulkanDevice>& device,
                                                       std::shared_ptr<const Model> model) {
-  Recording recording(model->main.operands.size());
+  Recording recording(model->main.operands.size(), device->lanes());
   const std::vector<Status> answers = recordModel(*model, device->mostBytes(), recording);
   for (size_t i = 0; i < answers.size(); ++i) {
     HALYARD_RETURN_IF_ERROR(Status(answers[i]), "{}",
@@ -54,7 +54,7 @@ class VulkanDriver final : public hal::Device {
   const hal::DeviceInfo& info() const override { return info_; }
 
   Result<hal::SupportedOperations> getSupportedOperations(const ValidModel& model) override {
-    Recording recording(model->main.operands.size());
+    Recording recording(model->main.operands.size(), device_->lanes());
     hal::SupportedOperations supported;
     for (const Status& answer : recordModel(*model, device_->mostBytes(), recording)) {
       supported.emplace_back(answer);
@@ -85,13 +85,19 @@ class VulkanDriver final : public hal::Device {
 
 Result<std::shared_ptr<hal::Device>> makeVulkanDriver(std::span<const std::string> arguments) {
   bool software = false;
+  bool gpuShaders = false;
   for (const std::string& argument : arguments) {
-    if (argument != "--software") {
-      return badData("argument {} of the Vulkan driver, expected --software", argument);
+    if (argument == "--software") {
+      software = true;
+    } else if (argument == "--gpu-shaders") {
+      gpuShaders = true;
+    } else {
+      return badData("argument {} of the Vulkan driver, expected --software or --gpu-shaders",
+                     argument);
     }
-    software = true;
   }
-  HALYARD_ASSIGN_OR_RETURN(std::shared_ptr<VulkanDevice> device, VulkanDevice::open(software));
+  HALYARD_ASSIGN_OR_RETURN(std::shared_ptr<VulkanDevice> device,
+                           VulkanDevice::open(software, gpuShaders));
   return std::shared_ptr<hal::Device>(std::make_shared<VulkanDriver>(std::move(device)));
 }
 

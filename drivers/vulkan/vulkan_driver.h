@@ -10,8 +10,8 @@
 
 namespace halyard::vulkandriver {
 
-// Opens the first usable device of Vulkan. The only argument is --software, which allows devices
-// that compute on the processor. BAD_DATA for another argument.
+// Opens the first usable device of Vulkan. The argument --software allows devices that compute on
+// the processor. They run the shaders of GPUs with --gpu-shaders. BAD_DATA for another argument.
 Result<std::shared_ptr<hal::Device>> makeVulkanDriver(std::span<const std::string> arguments = {});
 
 }  // namespace halyard::vulkandriver

@@ -35,7 +35,7 @@ def difference(ours, theirs):
     return ", ".join(texts)
 
 
-def _rounds(running, seconds):
+def rounds(running, seconds):
     """Medians of each round by contender. The contenders take turns; the first one changes."""
     length = {}
     for contender in running:
@@ -72,7 +72,7 @@ def latency(model, inputs, names, threads, seconds, build, folder):
                 running.append(contender)
             except ContenderError as error:
                 results[name] = {"error": str(error)}
-        medians = _rounds(running, seconds) if running else {}
+        medians = rounds(running, seconds) if running else {}
         for contender in running:
             memory = contender.ask(do="memory")
             result = results[contender.name]

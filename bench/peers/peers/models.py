@@ -62,7 +62,7 @@ def names():
     return list(_KINDS)
 
 
-def _path_of(name):
+def path_of(name):
     """The file, which is made now if it is one of ours; None when it is not on this machine."""
     if name not in ARCHITECTURES:
         for folder in (SOURCE / "models", SHARED):
@@ -87,7 +87,7 @@ def find(name):
     if name.endswith(".tflite"):
         path = pathlib.Path(name).resolve()
     else:
-        path = _path_of(name)
+        path = path_of(name)
     if path is None:
         return None
     if not path.exists():

@@ -139,7 +139,46 @@ class OpenVino:
         return [self._request.get_output_tensor(i).data.copy() for i in range(count)]
 
 
-RUNTIMES = {"litert": LiteRt, "onnxruntime": OnnxRuntime, "openvino": OpenVino}
+class Ncnn:
+    """On the first Vulkan device. `path` is the .param file; the .bin file stands beside it."""
+
+    def __init__(self, path, inputs, half):
+        import ncnn
+
+        self._library, self._path, self._half = ncnn, path, half
+        # From NHWC to CHW.
+        self._input = np.ascontiguousarray(inputs[0][0].transpose(2, 0, 1))
+        self._net = None
+
+    def load(self):
+        self.compute = self._net = None
+        gc.collect()
+        start = time.perf_counter()
+        net = self._library.Net()
+        net.opt.use_vulkan_compute = True
+        net.opt.use_fp16_packed = net.opt.use_fp16_storage = self._half
+        net.opt.use_fp16_arithmetic = self._half
+        net.set_vulkan_device(0)
+        net.load_param(self._path)
+        net.load_model(self._path.removesuffix(".param") + ".bin")
+        took = time.perf_counter() - start
+        value = self._library.Mat(self._input)
+
+        def compute():
+            extractor = net.create_extractor()
+            extractor.input("in0", value)
+            return extractor.extract("out0")[1]
+
+        self._net, self.compute = net, compute
+        return took
+
+    def outputs(self):
+        return [np.array(self.compute())]
+
+
+RUNTIMES = {"litert": LiteRt, "onnxruntime": OnnxRuntime, "openvino": OpenVino,
+            "ncnn-fp32": lambda path, _, inputs: Ncnn(path, inputs, False),
+            "ncnn-fp16": lambda path, _, inputs: Ncnn(path, inputs, True)}
 
 
 def run(runtime, seconds, warm):

@@ -25,25 +25,60 @@ constexpr uint32_t kLines[] = {
 constexpr uint32_t kResize[] = {
 #include <shaders/resize.inc>
 };
+constexpr uint32_t kChannels[] = {
+#include <shaders/channels.inc>
+};
+constexpr uint32_t kSoftwareChannels[] = {
+#include <shaders/channels_software.inc>
+};
+constexpr uint32_t kSoftwareBinary[] = {
+#include <shaders/binary_software.inc>
+};
+constexpr uint32_t kSoftwareUnary[] = {
+#include <shaders/unary_software.inc>
+};
+constexpr uint32_t kSoftwareMove[] = {
+#include <shaders/move_software.inc>
+};
+constexpr uint32_t kSoftmax[] = {
+#include <shaders/softmax.inc>
+};
+constexpr uint32_t kProduct[] = {
+#include <shaders/product.inc>
+};
+constexpr uint32_t kSoftwareProduct[] = {
+#include <shaders/product_software.inc>
+};
+
+std::span<const uint32_t> choose(bool software, std::span<const uint32_t> forSoftware,
+                                 std::span<const uint32_t> other) {
+  return software ? forSoftware : other;
+}
 
 }  // namespace
 
-std::span<const uint32_t> shaderCode(Shader shader) {
+std::span<const uint32_t> shaderCode(Shader shader, bool software) {
   switch (shader) {
     case Shader::BINARY:
-      return kBinary;
+      return choose(software, kSoftwareBinary, kBinary);
     case Shader::RECURRENT:
       return kRecurrent;
     case Shader::UNARY:
-      return kUnary;
+      return choose(software, kSoftwareUnary, kUnary);
     case Shader::MOVE:
-      return kMove;
+      return choose(software, kSoftwareMove, kMove);
     case Shader::RESIZE:
       return kResize;
     case Shader::LINES:
       return kLines;
     case Shader::WINDOW:
       return kWindow;
+    case Shader::SOFTMAX:
+      return kSoftmax;
+    case Shader::CHANNELS:
+      return choose(software, kSoftwareChannels, kChannels);
+    case Shader::PRODUCT:
+      return choose(software, kSoftwareProduct, kProduct);
   }
   return {};
 }

@@ -7,10 +7,24 @@
 
 namespace halyard::vulkandriver {
 
-// A family of functions, one shader each.
-enum class Shader : uint8_t { BINARY, UNARY, MOVE, LINES, WINDOW, RESIZE, RECURRENT };
+// The work items of a subgroup on a software device.
+inline constexpr uint32_t kSoftwareLanes = 8;
 
-// SPIR-V.
-std::span<const uint32_t> shaderCode(Shader shader);
+// A family of functions, one shader each.
+enum class Shader : uint8_t {
+  BINARY,
+  UNARY,
+  MOVE,
+  LINES,
+  WINDOW,
+  RESIZE,
+  RECURRENT,
+  PRODUCT,
+  CHANNELS,
+  SOFTMAX
+};
+
+// SPIR-V. `software`: for devices that compute on the processor, with subgroups of kSoftwareLanes.
+std::span<const uint32_t> shaderCode(Shader shader, bool software);
 
 }  // namespace halyard::vulkandriver

@@ -46,6 +46,19 @@ uint32_t computeFamily(VkPhysicalDevice device) {
   return static_cast<uint32_t>(found - families.begin());
 }
 
+bool hasSoftwareLanes(VkPhysicalDevice device) {
+  VkPhysicalDeviceSubgroupProperties subgroups = {};
+  subgroups.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SUBGROUP_PROPERTIES;
+  VkPhysicalDeviceProperties2 properties = {};
+  properties.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PROPERTIES_2;
+  properties.pNext = &subgroups;
+  vkGetPhysicalDeviceProperties2(device, &properties);
+  return properties.properties.deviceType == VK_PHYSICAL_DEVICE_TYPE_CPU &&
+         subgroups.subgroupSize == kSoftwareLanes &&
+         (subgroups.supportedOperations & VK_SUBGROUP_FEATURE_SHUFFLE_BIT) != 0 &&
+         (subgroups.supportedStages & VK_SHADER_STAGE_COMPUTE_BIT) != 0;
+}
+
 // OK, or why the driver cannot use the device.
 Status checkDevice(VkPhysicalDevice device, const VkPhysicalDeviceProperties& properties,
                    bool software) {
@@ -92,10 +105,10 @@ Status vulkanStatus(VkResult result, std::string_view what) {
   }
 }
 
-Result<std::shared_ptr<VulkanDevice>> VulkanDevice::open(bool software) {
+Result<std::shared_ptr<VulkanDevice>> VulkanDevice::open(bool software, bool gpuShaders) {
   auto device = std::make_shared<VulkanDevice>();
   HALYARD_RETURN_IF_ERROR(device->openInstance());
-  HALYARD_RETURN_IF_ERROR(device->choose(software));
+  HALYARD_RETURN_IF_ERROR(device->choose(software, gpuShaders));
   HALYARD_RETURN_IF_ERROR(device->openDevice(), "{}", device->name());
   HALYARD_RETURN_IF_ERROR(device->makeLayouts(), "{}", device->name());
   return device;
@@ -134,7 +147,7 @@ Status VulkanDevice::openInstance() {
   return okStatus();
 }
 
-Status VulkanDevice::choose(bool software) {
+Status VulkanDevice::choose(bool software, bool gpuShaders) {
   uint32_t count = 0;
   HALYARD_RETURN_IF_ERROR(vulkanStatus(vkEnumeratePhysicalDevices(instance_, &count, nullptr),
                                        "counting Vulkan devices"));
@@ -151,6 +164,7 @@ Status VulkanDevice::choose(bool software) {
       properties_ = properties;
       vkGetPhysicalDeviceMemoryProperties(device, &memories_);
       queueFamily_ = computeFamily(device);
+      readsTexels_ = !gpuShaders && hasSoftwareLanes(device);
       return okStatus();
     }
     reasons += fmt::format("; {}: {}", properties.deviceName, status.message());
@@ -181,14 +195,18 @@ Status VulkanDevice::openDevice() {
 }
 
 Status VulkanDevice::makeLayouts() {
-  VkDescriptorSetLayoutBinding binding = {};
-  binding.descriptorType = VK_DESCRIPTOR_TYPE_STORAGE_BUFFER;
-  binding.descriptorCount = 1;
-  binding.stageFlags = VK_SHADER_STAGE_COMPUTE_BIT;
+  VkDescriptorSetLayoutBinding bindings[2] = {};
+  bindings[0].descriptorType = VK_DESCRIPTOR_TYPE_STORAGE_BUFFER;
+  bindings[1].descriptorType = VK_DESCRIPTOR_TYPE_STORAGE_TEXEL_BUFFER;
+  bindings[1].binding = 1;
+  for (VkDescriptorSetLayoutBinding& binding : bindings) {
+    binding.descriptorCount = 1;
+    binding.stageFlags = VK_SHADER_STAGE_COMPUTE_BIT;
+  }
   VkDescriptorSetLayoutCreateInfo set = {};
   set.sType = VK_STRUCTURE_TYPE_DESCRIPTOR_SET_LAYOUT_CREATE_INFO;
-  set.bindingCount = 1;
-  set.pBindings = &binding;
+  set.bindingCount = readsTexels_ ? 2 : 1;
+  set.pBindings = bindings;
   HALYARD_RETURN_IF_ERROR(
       vulkanStatus(table_.vkCreateDescriptorSetLayout(device_, &set, nullptr, &setLayout_),
                    "making a layout of descriptors"));
@@ -231,7 +249,7 @@ Result<VkPipeline> VulkanDevice::pipeline(Shader shader, const Variant& variant)
   const std::lock_guard lock(pipelineMutex_);
   VkPipeline& pipeline = pipelines_[{shader, variant}];
   if (pipeline != VK_NULL_HANDLE) return pipeline;
-  const std::span<const uint32_t> code = shaderCode(shader);
+  const std::span<const uint32_t> code = shaderCode(shader, readsTexels_);
   VkShaderModuleCreateInfo moduleInfo = {};
   moduleInfo.sType = VK_STRUCTURE_TYPE_SHADER_MODULE_CREATE_INFO;
   moduleInfo.codeSize = code.size_bytes();

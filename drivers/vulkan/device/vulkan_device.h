@@ -36,8 +36,9 @@ Status vulkanStatus(VkResult result, std::string_view what);
 class VulkanDevice : public std::enable_shared_from_this<VulkanDevice> {
  public:
   // Opens the first device that can do the driver's work. Devices that compute on the processor
-  // count only with `software`. UNAVAILABLE_DEVICE says why each device is left out.
-  static Result<std::shared_ptr<VulkanDevice>> open(bool software);
+  // count only with `software`; with `gpuShaders` they run the shaders of GPUs. UNAVAILABLE_DEVICE
+  // says why each device is left out.
+  static Result<std::shared_ptr<VulkanDevice>> open(bool software, bool gpuShaders);
 
   VulkanDevice() = default;
   ~VulkanDevice();
@@ -50,6 +51,11 @@ class VulkanDevice : public std::enable_shared_from_this<VulkanDevice> {
   std::string name() const { return properties_.deviceName; }
   uint32_t driverVersion() const { return properties_.driverVersion; }
   bool isSoftware() const { return properties_.deviceType == VK_PHYSICAL_DEVICE_TYPE_CPU; }
+  // Whether shaders run in their form for devices that compute on the processor. Those also read
+  // the memory as a buffer of texels.
+  bool readsTexels() const { return readsTexels_; }
+  // Work items that compute the same channels of a product.
+  uint32_t lanes() const { return readsTexels_ ? kSoftwareLanes : kGroupSize; }
   // The largest memory of one prepared model, in bytes.
   uint64_t mostBytes() const;
   uint32_t queueFamily() const { return queueFamily_; }
@@ -65,7 +71,7 @@ class VulkanDevice : public std::enable_shared_from_this<VulkanDevice> {
 
  private:
   Status openInstance();
-  Status choose(bool software);
+  Status choose(bool software, bool gpuShaders);
   Status openDevice();
   Status makeLayouts();
 
@@ -74,6 +80,7 @@ class VulkanDevice : public std::enable_shared_from_this<VulkanDevice> {
   VkPhysicalDeviceProperties properties_ = {};
   VkPhysicalDeviceMemoryProperties memories_ = {};
   uint32_t queueFamily_ = 0;
+  bool readsTexels_ = false;
   VkDevice device_ = VK_NULL_HANDLE;
   VolkDeviceTable table_ = {};
   VkQueue queue_ = VK_NULL_HANDLE;

@@ -81,6 +81,51 @@ int32_t stepOf(const Shape& dims, size_t axis) {
   return step;
 }
 
+// The bits of a shader's OPTION for four results at once.
+constexpr int32_t kFours = 4;
+constexpr int32_t kRepeats = 8;
+constexpr int32_t kScalar = 16;
+
+// How four neighbours of the result find their elements of `input`; nullopt: they are none.
+std::optional<int32_t> repetition(const Shape& input, const Shape& result) {
+  size_t count = 1;
+  for (const uint32_t extent : input) count *= extent;
+  if (count == 1) return kScalar;
+  // The last dimensions of both are equal, those before them are 1.
+  size_t same = 0;
+  while (same < input.size() &&
+         input[input.size() - 1 - same] == result[result.size() - 1 - same]) {
+    ++same;
+  }
+  size_t period = 1;
+  for (size_t i = 0; i < same; ++i) period *= input[input.size() - 1 - i];
+  if (period != count) return std::nullopt;
+  size_t results = 1;
+  for (const uint32_t extent : result) results *= extent;
+  if (count == results) return 0;
+  return count % 4 == 0 ? std::optional(kRepeats) : std::nullopt;
+}
+
+// Adds a dispatch that computes four results at once, if the shapes allow it.
+bool addBinaryFours(const Site& site, Variant variant, std::optional<Place> table,
+                    Recording& recording) {
+  const size_t count = site.output(0).elementCount();
+  if (count % 4 != 0 || count >= size_t{1} << 22) return false;
+  const auto a = repetition(site.input(0).dims, site.output(0).dims);
+  const auto b = repetition(site.input(1).dims, site.output(0).dims);
+  if (!a || !b) return false;
+  variant[3] |= kFours | *a | *b << 2;
+  const auto period = [&](size_t i) {
+    return static_cast<int32_t>(site.input(i).elementCount() / 4);
+  };
+  recording.add({Shader::BINARY,
+                 variant,
+                 {site.in(0), site.in(1), site.out(0), table ? Parameter(*table) : Parameter(0),
+                  period(0), period(1), 0, 0},
+                 static_cast<uint32_t>(count / 4)});
+  return true;
+}
+
 }  // namespace
 
 Status recordBinary(const Site& site, Recording& recording) {
@@ -95,6 +140,16 @@ Status recordBinary(const Site& site, Recording& recording) {
   if (hasActivation(site.type)) {
     HALYARD_RETURN_IF_ERROR(ops::readFuseCode(site.context, 2, &activation));
   }
+  std::optional<Place> table;
+  if (isByte(kind)) {
+    HALYARD_ASSIGN_OR_RETURN(std::vector<uint8_t> entries, byteTable(site, 2));
+    table = recording.constant(std::move(entries));
+    function = kTable;
+  }
+  const Variant variant = {function, static_cast<int32_t>(kind), static_cast<int32_t>(resultKind),
+                           static_cast<int32_t>(activation)};
+  const bool hasFours = function == kTable || (isReal(kind) && isReal(resultKind));
+  if (hasFours && addBinaryFours(site, variant, table, recording)) return okStatus();
   std::vector<Parameter> parameters = {site.in(0), site.in(1), site.out(0)};
   for (size_t axis = 0; axis < kAxes; ++axis) {
     parameters.emplace_back(axis < dims.size() ? static_cast<int32_t>(dims[dims.size() - 1 - axis])
@@ -102,13 +157,7 @@ Status recordBinary(const Site& site, Recording& recording) {
     parameters.emplace_back(stepOf(site.input(0).dims, axis));
     parameters.emplace_back(stepOf(site.input(1).dims, axis));
   }
-  if (isByte(kind)) {
-    HALYARD_ASSIGN_OR_RETURN(std::vector<uint8_t> table, byteTable(site, 2));
-    parameters.emplace_back(recording.constant(std::move(table)));
-    function = kTable;
-  }
-  const Variant variant = {function, static_cast<int32_t>(kind), static_cast<int32_t>(resultKind),
-                           static_cast<int32_t>(activation)};
+  if (table) parameters.emplace_back(*table);
   recording.add({Shader::BINARY, variant, std::move(parameters),
                  static_cast<uint32_t>(site.output(0).elementCount())});
   return okStatus();
@@ -141,10 +190,18 @@ Status recordUnary(const Site& site, Recording& recording) {
     HALYARD_RETURN_IF_ERROR(site.context.read(1, &alpha));
     parameters.emplace_back(Parameter::real(alpha));
   }
-  recording.add({Shader::UNARY,
-                 {function, static_cast<int32_t>(kind), static_cast<int32_t>(resultKind), 0},
-                 std::move(parameters),
-                 static_cast<uint32_t>(site.output(0).elementCount())});
+  const size_t count = site.output(0).elementCount();
+  const bool toReals = isReal(resultKind);
+  const bool toBytes = elementSize(site.output(0).type) == 1;
+  const bool isTaken = function == kTable      ? toReals || toBytes
+                       : function == kQuantize ? toBytes
+                                               : isReal(kind) && toReals;
+  const bool isFours = isTaken && count % 4 == 0;
+  recording.add(
+      {Shader::UNARY,
+       {function, static_cast<int32_t>(kind), static_cast<int32_t>(resultKind), isFours ? 1 : 0},
+       std::move(parameters),
+       static_cast<uint32_t>(isFours ? count / 4 : count)});
   return okStatus();
 }
 

@@ -1,8 +1,8 @@
 // Functions of the elements along some axes.
-#include <bit>
 #include <cmath>
 #include <cstring>
 
+#include "kernels/channels.h"
 #include "kernels/kernel_list.h"
 #include "ops/axis.h"
 #include "ops/axis_lines.h"
@@ -14,7 +14,12 @@ namespace {
 
 constexpr size_t kAxes = 4;
 
-// As in shaders/lines.comp.
+// As in shaders/lines.comp and shaders/softmax.comp.
+constexpr int32_t kMean = 1;
+constexpr int32_t kMaximum = 2;
+constexpr int32_t kSoftmax = 20;
+constexpr int32_t kLogSoftmax = 21;
+
 int32_t linesFunction(OperationType type) {
   switch (type) {
     case OperationType::REDUCE_SUM:
@@ -102,11 +107,59 @@ Status addLines(const Site& site, const LinesPlan& plan, Recording& recording) {
   return okStatus();
 }
 
+// Long lines of neighbours, with a work group for each.
+void addSoftmax(const Site& site, ElementKind kind, size_t extent, float beta,
+                Recording& recording) {
+  constexpr size_t kLanes = 64;
+  const auto range = ops::quantizedRange(site.output(0).type);
+  std::vector<Parameter> parameters = {site.in(0),
+                                       site.out(0),
+                                       static_cast<int32_t>(extent),
+                                       Parameter::real(beta),
+                                       site.output(0).zeroPoint,
+                                       range.min,
+                                       range.max,
+                                       Parameter::real(site.output(0).scale)};
+  if (!isReal(kind)) {
+    parameters.emplace_back(recording.constant(exponentialTable(beta, site.input(0).scale)));
+  }
+  const size_t lines = site.input(0).elementCount() / extent;
+  recording.add({Shader::SOFTMAX,
+                 {linesFunction(site.type), static_cast<int32_t>(kind), 0, 0},
+                 std::move(parameters),
+                 static_cast<uint32_t>(lines * kLanes)});
+}
+
+// A mean or a maximum of whole axes, as a pool with one window for each channel.
+Result<bool> addAsPool(const Site& site, const std::vector<ops::DimGroup>& groups,
+                       Recording& recording) {
+  constexpr size_t kMostSummands = 4096;  // more need the sum of lines.comp in double precision
+  const int32_t function = linesFunction(site.type);
+  if (function != kMean && function != kMaximum) return false;
+  if (groups.size() < 2 || groups.size() > 3) return false;
+  const auto isReduced = [&](size_t i) { return groups[i].outputStride == 0; };
+  const size_t reduced = groups.size() - 2;
+  if (!isReduced(reduced) || isReduced(reduced + 1)) return false;
+  const size_t extent = groups[reduced].extent;
+  if (extent > kMostSummands) return false;
+  const size_t batch = reduced == 0 ? 1 : groups[0].extent;
+  const size_t channels = groups[reduced + 1].extent;
+  WindowPlan plan;
+  plan.function = function == kMean ? WindowFunction::AVERAGE : WindowFunction::MAXIMUM;
+  const auto cells = static_cast<int64_t>(extent);
+  plan.window = {{1, 1, 1, 1, 0, 1}, {cells, cells, 1, 1, 0, 1}};
+  plan.input = {batch, 1, extent, channels};
+  plan.output = {batch, 1, 1, channels};
+  return addChannels(site, plan, recording);
+}
+
 }  // namespace
 
 Status recordReduction(const Site& site, Recording& recording) {
   std::vector<ops::DimGroup> groups;
   HALYARD_RETURN_IF_ERROR(ops::planReduction(site.context, &groups));
+  HALYARD_ASSIGN_OR_RETURN(const bool isPool, addAsPool(site, groups, recording));
+  if (isPool) return okStatus();
   LinesPlan plan;
   size_t step = site.input(0).elementCount();
   for (const ops::DimGroup& group : groups) {
@@ -120,11 +173,19 @@ Status recordLine(const Site& site, Recording& recording) {
   const Shape& dims = site.input(0).dims;
   size_t axis = 0;
   LinesPlan plan;
-  const bool hasBeta =
-      site.type == OperationType::SOFTMAX || site.type == OperationType::LOG_SOFTMAX;
+  const int32_t function = linesFunction(site.type);
+  const bool hasBeta = function == kSoftmax || function == kLogSoftmax;
   if (hasBeta) HALYARD_RETURN_IF_ERROR(site.context.read(1, &plan.beta));
   HALYARD_RETURN_IF_ERROR(ops::readOptionalAxis(site.context, hasBeta ? 2 : 1, &axis));
   const auto view = ops::axisView(dims, axis);
+  constexpr size_t kLong = 32;
+  if (hasBeta && view.inner == 1 && view.extent >= kLong) {
+    HALYARD_ASSIGN_OR_RETURN(const ElementKind kind, elementKind(site.input(0).type));
+    if (isReal(kind) || function == kSoftmax) {
+      addSoftmax(site, kind, view.extent, plan.beta, recording);
+      return okStatus();
+    }
+  }
   plan.kept = {{view.outer, view.extent * view.inner}, {view.inner, 1}};
   plan.reduced = {{view.extent, view.inner}};
   return addLines(site, plan, recording);

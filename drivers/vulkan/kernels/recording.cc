@@ -1,5 +1,6 @@
 #include "kernels/recording.h"
 
+#include <algorithm>
 #include <bit>
 
 namespace halyard::vulkandriver {
@@ -27,12 +28,20 @@ Result<ElementKind> elementKind(OperandType type) {
 
 Parameter Parameter::real(float number) { return {std::bit_cast<int32_t>(number)}; }
 
+void Recording::add(Dispatch dispatch) {
+  for (const Parameter& parameter : dispatch.parameters) {
+    const auto index = static_cast<size_t>(parameter.value);
+    if (parameter.isPlace && index < operands_) used_[index] = true;
+  }
+  dispatches_.push_back(std::move(dispatch));
+}
+
 uint64_t Recording::bytes(size_t alignment) const {
   uint64_t total = 0;
   const auto append = [&](uint64_t bytes) {
     total += (bytes + alignment - 1) / alignment * alignment;
   };
-  for (const std::vector<uint8_t>& constant : constants_) append(constant.size());
+  for (const AddedConstant& constant : constants_) append(constant.bytes);
   for (const Dispatch& dispatch : dispatches_) {
     append(dispatch.parameters.size() * sizeof(int32_t));
   }
@@ -40,7 +49,14 @@ uint64_t Recording::bytes(size_t alignment) const {
 }
 
 Place Recording::constant(std::vector<uint8_t> bytes) {
-  constants_.push_back(std::move(bytes));
+  const size_t size = bytes.size();
+  return constant(size, [bytes = std::move(bytes)](std::span<uint8_t> to) {
+    std::ranges::copy(bytes, to.begin());
+  });
+}
+
+Place Recording::constant(size_t bytes, std::function<void(std::span<uint8_t>)> write) {
+  constants_.push_back({bytes, std::move(write)});
   return {static_cast<uint32_t>(operands_ + constants_.size() - 1)};
 }
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <vector>
 
@@ -57,25 +58,41 @@ struct Site {
   Place out(size_t i) const { return {outputs[i]}; }
 };
 
+// Data that the shaders read beside the model's operands.
+struct AddedConstant {
+  size_t bytes;
+  std::function<void(std::span<uint8_t>)> write;  // all of it; null for zeros
+};
+
 class Recording {
  public:
-  // `operands`: of the model.
-  explicit Recording(size_t operands) : operands_(operands) {}
+  // `operands`: of the model. `lanes`: work items that compute the same channels of a product.
+  explicit Recording(size_t operands, size_t lanes = kSoftwareLanes)
+      : operands_(operands), lanes_(lanes), used_(operands) {}
 
-  void add(Dispatch dispatch) { dispatches_.push_back(std::move(dispatch)); }
-  // Data that the shaders read beside the model's operands.
+  size_t lanes() const { return lanes_; }
+
+  void add(Dispatch dispatch);
+  // Whether a dispatch reads or writes the operand. Packed filters leave the model's unused.
+  bool uses(uint32_t operand) const { return used_[operand]; }
   Place constant(std::vector<uint8_t> bytes);
+  // `write` is called when the model is prepared; the model's constants still exist then.
+  Place constant(size_t bytes, std::function<void(std::span<uint8_t>)> write);
+  // Memory that dispatches write and read.
+  Place scratch(size_t bytes) { return constant(bytes, nullptr); }
 
   // The memory for constants and parameters, at least: places are multiples of `alignment`.
   uint64_t bytes(size_t alignment) const;
 
   std::span<const Dispatch> dispatches() const { return dispatches_; }
-  std::span<const std::vector<uint8_t>> constants() const { return constants_; }
+  std::span<const AddedConstant> constants() const { return constants_; }
 
  private:
   size_t operands_;
+  size_t lanes_;
+  std::vector<bool> used_;  // by operand
   std::vector<Dispatch> dispatches_;
-  std::vector<std::vector<uint8_t>> constants_;
+  std::vector<AddedConstant> constants_;
 };
 
 // Adds the dispatches of one operation, or says why the device cannot compute it.

@@ -31,9 +31,7 @@ RecurrentSteps::RecurrentSteps(const Site& site, Recording& recording)
       kind_(site.input(0).type == OperandType::TENSOR_FLOAT16 ? ElementKind::FLOAT16
                                                               : ElementKind::FLOAT32) {}
 
-Place RecurrentSteps::scratch(size_t values) {
-  return recording_.constant(std::vector<uint8_t>(values * sizeof(float)));
-}
+Place RecurrentSteps::scratch(size_t values) { return recording_.scratch(values * sizeof(float)); }
 
 void RecurrentSteps::add(int32_t function, std::vector<Parameter> parameters, size_t count,
                          int32_t option) {

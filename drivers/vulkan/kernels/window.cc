@@ -1,10 +1,9 @@
 // Convolutions of all kinds, full connections and pools.
-#include <bit>
-#include <cstring>
-#include <optional>
-
+#include "kernels/channels.h"
 #include "kernels/image_steps.h"
 #include "kernels/kernel_list.h"
+#include "kernels/product.h"
+#include "kernels/window_plan.h"
 #include "ops/activation.h"
 #include "ops/conv_geometry.h"
 #include "ops/data_movement.h"
@@ -15,49 +14,11 @@
 namespace halyard::vulkandriver {
 namespace {
 
-// As in shaders/window.comp.
-enum class WindowFunction : int32_t { SUM, AVERAGE, NORM, MAXIMUM, TRANSPOSED };
-constexpr int32_t kNoBias = 8;  // beside the activation
-
-struct FilterSteps {
-  int32_t result;  // channel of the result
-  int32_t height;
-  int32_t width;
-  int32_t channel;    // channel of the image
-  int32_t batch = 0;  // one filter for each image
-};
-
-struct WindowPlan {
-  WindowFunction function = WindowFunction::SUM;
-  ops::Window window;
-  ops::ImageDims input;
-  ops::ImageDims output;
-  bool nchw = false;
-  size_t resultsOfGroup = 1;  // channels
-  size_t inputsOfGroup = 1;
-  FilterSteps filter = {};
-  ops::FuseCode activation = ops::FuseCode::NONE;
-  bool hasBias = true;
-  std::optional<ImageSteps> inputSteps;  // if other than by `input` and `nchw`
-};
+constexpr int32_t kNoBias = 8;  // in OPTION, beside the activation
 
 bool isFilterTaken(const ops::Tensor& filter) {
   return filter.type != OperandType::TENSOR_QUANT8_SYMM_PER_CHANNEL ||
          filter.channelQuant != nullptr;
-}
-
-// The multiplier of each channel's sum.
-Place addMultipliers(const Site& site, size_t channels, Recording& recording) {
-  const ops::Tensor& filter = site.input(1);
-  std::vector<uint8_t> bytes(channels * sizeof(float));
-  for (size_t c = 0; c < channels; ++c) {
-    const bool isPerChannel = filter.type == OperandType::TENSOR_QUANT8_SYMM_PER_CHANNEL;
-    const float multiplier = ops::quantizedSumMultiplier(
-        site.input(0).scale, isPerChannel ? filter.channelQuant->scales[c] : filter.scale,
-        site.output(0).scale);
-    std::memcpy(bytes.data() + c * sizeof(float), &multiplier, sizeof(float));
-  }
-  return recording.constant(std::move(bytes));
 }
 
 Status addWindow(const Site& site, const WindowPlan& plan, Recording& recording) {
@@ -143,6 +104,8 @@ Status recordConv(const Site& site, Recording& recording) {
   const auto depth = static_cast<int32_t>(filter[3]);
   const auto width = static_cast<int32_t>(filter[2]);
   plan.filter = {static_cast<int32_t>(filter[1]) * width * depth, width * depth, depth, 1};
+  HALYARD_ASSIGN_OR_RETURN(const bool isProduct, addProduct(site, plan, recording));
+  if (isProduct) return okStatus();
   return addWindow(site, plan, recording);
 }
 
@@ -156,6 +119,8 @@ Status recordDepthwise(const Site& site, Recording& recording) {
   plan.resultsOfGroup = static_cast<size_t>(multiplier);
   const auto channels = static_cast<int32_t>(filter[3]);
   plan.filter = {1, static_cast<int32_t>(filter[2]) * channels, channels, 0};
+  HALYARD_ASSIGN_OR_RETURN(const bool isTaken, addChannels(site, plan, recording));
+  if (isTaken) return okStatus();
   return addWindow(site, plan, recording);
 }
 
@@ -168,6 +133,8 @@ Status recordFullyConnected(const Site& site, Recording& recording) {
   plan.inputsOfGroup = weights[1];
   plan.resultsOfGroup = weights[0];
   plan.filter = {static_cast<int32_t>(weights[1]), 0, 0, 1};
+  HALYARD_ASSIGN_OR_RETURN(const bool isProduct, addProduct(site, plan, recording));
+  if (isProduct) return okStatus();
   return addWindow(site, plan, recording);
 }
 
@@ -232,6 +199,8 @@ Status recordPool(const Site& site, Recording& recording) {
   plan.function = site.type == OperationType::MAX_POOL_2D  ? WindowFunction::MAXIMUM
                   : site.type == OperationType::L2_POOL_2D ? WindowFunction::NORM
                                                            : WindowFunction::AVERAGE;
+  HALYARD_ASSIGN_OR_RETURN(const bool isTaken, addChannels(site, plan, recording));
+  if (isTaken) return okStatus();
   return addWindow(site, plan, recording);
 }
 

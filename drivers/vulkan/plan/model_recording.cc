@@ -1,5 +1,8 @@
 #include "plan/model_recording.h"
 
+#include <algorithm>
+
+#include "cpu/arena_plan.h"
 #include "cpu/shape_propagation.h"
 #include "halyard/driver/constants.h"
 #include "kernels/kernel_list.h"
@@ -59,10 +62,33 @@ Status recordOperation(const Model& model, const Operation& operation, Recording
 
 constexpr size_t kAlignment = 64;  // of places
 
-uint64_t bytesOf(const Model& model) {
-  uint64_t total = 0;
-  for (const Operand& operand : model.main.operands) {
-    total += uint64_t{knownByteSize(operand.type, operand.dimensions).value_or(0)} + kAlignment;
+uint64_t placeOf(const Operand& operand) {
+  return uint64_t{knownByteSize(operand.type, operand.dimensions).value_or(0)} + kAlignment;
+}
+
+// The memory for temporaries by their lifetimes.
+uint64_t temporaryBytes(const Subgraph& main) {
+  cpu::LifetimePlanner planner(main.operands.size());
+  for (size_t step = 0; step < main.operations.size(); ++step) {
+    for (const uint32_t output : main.operations[step].outputs) {
+      const Operand& operand = main.operands[output];
+      if (operand.lifetime != Lifetime::TEMPORARY_VARIABLE) continue;
+      planner.write(output, placeOf(operand), step);
+    }
+    for (const uint32_t input : main.operations[step].inputs) planner.extend(input, step);
+  }
+  return planner.place(kAlignment).bytes;
+}
+
+// At least the memory of the model's operands. Parts of the model may become models of their own,
+// in which any temporary may be an input or an output.
+uint64_t operandBytes(const Subgraph& main, const Recording& recording, bool isWhole) {
+  uint64_t total = isWhole ? temporaryBytes(main) : 0;
+  for (uint32_t i = 0; i < main.operands.size(); ++i) {
+    const Operand& operand = main.operands[i];
+    if (isConstant(operand) && !recording.uses(i)) continue;
+    if (isWhole && operand.lifetime == Lifetime::TEMPORARY_VARIABLE) continue;
+    total += placeOf(operand);
   }
   return total;
 }
@@ -71,11 +97,12 @@ uint64_t bytesOf(const Model& model) {
 
 std::vector<Status> recordModel(const Model& model, uint64_t mostBytes, Recording& recording) {
   std::vector<Status> answers;
-  const uint64_t bytes = bytesOf(model);
   for (const Operation& operation : model.main.operations) {
     answers.push_back(recordOperation(model, operation, recording));
   }
-  const uint64_t needed = bytes + recording.bytes(kAlignment);
+  const bool isWhole = std::ranges::all_of(answers, [](const Status& s) { return s.ok(); });
+  const uint64_t needed =
+      operandBytes(model.main, recording, isWhole) + recording.bytes(kAlignment);
   if (needed > mostBytes) {
     // Supporting an operation is a promise for the whole model.
     answers.assign(answers.size(), badData("the model needs {} bytes of the device, at most {}",

@@ -43,6 +43,7 @@ VulkanModel::~VulkanModel() {
   const VolkDeviceTable& vk = device_->table();
   vk.vkDestroyCommandPool(device_->handle(), commandPool_, nullptr);
   vk.vkDestroyDescriptorPool(device_->handle(), descriptors_, nullptr);
+  vk.vkDestroyBufferView(device_->handle(), texels_, nullptr);
   vk.vkDestroyBuffer(device_->handle(), buffer_, nullptr);
   vk.vkFreeMemory(device_->handle(), memory_, nullptr);
 }
@@ -62,10 +63,11 @@ void VulkanModel::place(const Recording& recording) {
     return offset;
   };
   for (uint32_t i = 0; i < operands; ++i) {
-    if (!isTemporary(main.operands[i])) offsets_[i] = append(bytesOf(i));
+    if (isTemporary(main.operands[i])) continue;
+    if (!isConstant(main.operands[i]) || recording.uses(i)) offsets_[i] = append(bytesOf(i));
   }
   for (size_t i = 0; i < recording.constants().size(); ++i) {
-    offsets_[operands + i] = append(recording.constants()[i].size());
+    offsets_[operands + i] = append(recording.constants()[i].bytes);
   }
   for (const Dispatch& dispatch : recording.dispatches()) {
     parameters_.push_back(append(dispatch.parameters.size() * sizeof(int32_t)));
@@ -94,7 +96,7 @@ Status VulkanModel::allocate() {
   VkBufferCreateInfo buffer = {};
   buffer.sType = VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO;
   buffer.size = bytes_;
-  buffer.usage = VK_BUFFER_USAGE_STORAGE_BUFFER_BIT;
+  buffer.usage = VK_BUFFER_USAGE_STORAGE_BUFFER_BIT | VK_BUFFER_USAGE_STORAGE_TEXEL_BUFFER_BIT;
   HALYARD_RETURN_IF_ERROR(vulkanStatus(
       vk.vkCreateBuffer(device_->handle(), &buffer, nullptr, &buffer_), "making a buffer"));
   VkMemoryRequirements needs;
@@ -118,14 +120,15 @@ Status VulkanModel::allocate() {
 
 Status VulkanModel::upload(const Recording& recording) {
   const std::vector<Operand>& operands = model_->main.operands;
-  for (size_t i = 0; i < operands.size(); ++i) {
-    if (!isConstant(operands[i])) continue;
+  for (uint32_t i = 0; i < operands.size(); ++i) {
+    if (!isConstant(operands[i]) || !recording.uses(i)) continue;
     HALYARD_ASSIGN_OR_RETURN(const std::span<const uint8_t> bytes,
                              constantData(*model_, operands[i]));
     std::ranges::copy(bytes, mapped_ + offsets_[i]);
   }
   for (size_t i = 0; i < recording.constants().size(); ++i) {
-    std::ranges::copy(recording.constants()[i], mapped_ + offsets_[operands.size() + i]);
+    const AddedConstant& constant = recording.constants()[i];
+    if (constant.write) constant.write({mapped_ + offsets_[operands.size() + i], constant.bytes});
   }
   for (size_t i = 0; i < recording.dispatches().size(); ++i) {
     uint8_t* to = mapped_ + parameters_[i];
@@ -142,12 +145,13 @@ Status VulkanModel::upload(const Recording& recording) {
 
 Status VulkanModel::makeDescriptors() {
   const VolkDeviceTable& vk = device_->table();
-  const VkDescriptorPoolSize size = {VK_DESCRIPTOR_TYPE_STORAGE_BUFFER, 1};
+  const VkDescriptorPoolSize sizes[] = {{VK_DESCRIPTOR_TYPE_STORAGE_BUFFER, 1},
+                                        {VK_DESCRIPTOR_TYPE_STORAGE_TEXEL_BUFFER, 1}};
   VkDescriptorPoolCreateInfo pool = {};
   pool.sType = VK_STRUCTURE_TYPE_DESCRIPTOR_POOL_CREATE_INFO;
   pool.maxSets = 1;
-  pool.poolSizeCount = 1;
-  pool.pPoolSizes = &size;
+  pool.poolSizeCount = 2;
+  pool.pPoolSizes = sizes;
   HALYARD_RETURN_IF_ERROR(
       vulkanStatus(vk.vkCreateDescriptorPool(device_->handle(), &pool, nullptr, &descriptors_),
                    "making a pool of descriptors"));
@@ -166,6 +170,18 @@ Status VulkanModel::makeDescriptors() {
   write.descriptorCount = 1;
   write.descriptorType = VK_DESCRIPTOR_TYPE_STORAGE_BUFFER;
   write.pBufferInfo = &buffer;
+  vk.vkUpdateDescriptorSets(device_->handle(), 1, &write, 0, nullptr);
+  if (!device_->readsTexels()) return okStatus();
+  VkBufferViewCreateInfo view = {};
+  view.sType = VK_STRUCTURE_TYPE_BUFFER_VIEW_CREATE_INFO;
+  view.buffer = buffer_;
+  view.format = VK_FORMAT_R32G32B32A32_UINT;
+  view.range = VK_WHOLE_SIZE;
+  HALYARD_RETURN_IF_ERROR(vulkanStatus(
+      vk.vkCreateBufferView(device_->handle(), &view, nullptr, &texels_), "making a view"));
+  write.dstBinding = 1;
+  write.descriptorType = VK_DESCRIPTOR_TYPE_STORAGE_TEXEL_BUFFER;
+  write.pTexelBufferView = &texels_;
   vk.vkUpdateDescriptorSets(device_->handle(), 1, &write, 0, nullptr);
   return okStatus();
 }

@@ -42,6 +42,7 @@ class VulkanModel : public hal::PreparedModel {
   size_t bytes_ = 0;                // of the memory
   VkBuffer buffer_ = VK_NULL_HANDLE;
   VkDeviceMemory memory_ = VK_NULL_HANDLE;
+  VkBufferView texels_ = VK_NULL_HANDLE;  // null where the device does not read them
   uint8_t* mapped_ = nullptr;
   VkDescriptorPool descriptors_ = VK_NULL_HANDLE;
   VkDescriptorSet set_ = VK_NULL_HANDLE;

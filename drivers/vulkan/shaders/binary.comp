@@ -1,11 +1,19 @@
 // A function of two elements, with broadcasting.
 #version 450
 #include "memory.glsl"
+#include "quads.glsl"
 
-// FUNCTION: as BinaryFunction. OPTION: activation.
+// FUNCTION: as BinaryFunction. OPTION: activation, and how four results at once find a and b.
 // Parameters: offsets of a, b, result; then for 4 axes from the innermost: extent, steps of a and b;
-// for TABLE the offset of the results of all pairs of bytes.
+// for TABLE the offset of the results of all pairs of bytes. For fours: offsets of a, b, result and
+// table; then after how many fours a and b repeat.
 const int TABLE = 100;
+
+const int ACTIVATION = OPTION & 3;
+const bool IS_FOURS = (OPTION & 4) != 0;
+// Of a; 4 times as much for b.
+const int REPEATS = 8;
+const int SCALAR = 16;
 
 float realFunction(float a, float b) {
   switch (FUNCTION) {
@@ -53,9 +61,44 @@ bool comparison(int a, int b) {
   }
 }
 
+int entryOf(int a, int b, int table) { return loadInteger(UINT8, table, a * 256 + b); }
+
+// Four elements from four `i` on, or one element four times.
+vec4 realsAt(int place, int i, int period, int how) {
+  if ((how & SCALAR) != 0) return vec4(loadReal(TYPE, place, 0));
+  return loadFour(TYPE, place, (how & REPEATS) != 0 ? i - quickQuotient(i, period) * period : i);
+}
+ivec4 bytesAt(int place, int i, int period, int how) {
+  if ((how & SCALAR) != 0) return ivec4(loadInteger(UINT8, place, 0));
+  const int four = (how & REPEATS) != 0 ? i - quickQuotient(i, period) * period : i;
+  return ivec4(loadFour(UINT8, place, four));
+}
+
+void computeFour(int i) {
+  const ivec4 places = parameters4(0);
+  const ivec4 periods = parameters4(1);
+  if (FUNCTION == TABLE) {
+    const ivec4 a = bytesAt(places.x, i, periods.x, OPTION);
+    const ivec4 b = bytesAt(places.y, i, periods.y, OPTION >> 2);
+    ivec4 results;
+    for (int c = 0; c < 4; ++c) results[c] = entryOf(a[c], b[c], places.w);
+    storeFour(places.z, i, results);
+  } else {
+    const vec4 a = realsAt(places.x, i, periods.x, OPTION);
+    const vec4 b = realsAt(places.y, i, periods.y, OPTION >> 2);
+    vec4 results;
+    for (int c = 0; c < 4; ++c) results[c] = realFunction(a[c], b[c]);
+    storeFour(TYPE, places.z, i, activatedFour(results, ACTIVATION));
+  }
+}
+
 void main() {
   const uint item = workItem();
   if (item >= count) return;
+  if (IS_FOURS) {
+    computeFour(int(item));
+    return;
+  }
   int rest = int(item);
   int a = 0;
   int b = 0;
@@ -68,8 +111,9 @@ void main() {
   }
   const int result = parameter(2);
   if (FUNCTION == TABLE) {
-    const int entry = loadInteger(UINT8, parameter(0), a) * 256 + loadInteger(UINT8, parameter(1), b);
-    storeInteger(UINT8, result, int(item), loadInteger(UINT8, parameter(15), entry));
+    const int x = loadInteger(UINT8, parameter(0), a);
+    const int y = loadInteger(UINT8, parameter(1), b);
+    storeInteger(UINT8, result, int(item), entryOf(x, y, parameter(15)));
     return;
   }
   if (isReal(TYPE)) {
@@ -78,7 +122,7 @@ void main() {
     if (FUNCTION >= 10) {
       storeInteger(BOOL8, result, int(item), int(comparison(x, y)));
     } else {
-      storeReal(TYPE, result, int(item), activated(realFunction(x, y), OPTION));
+      storeReal(TYPE, result, int(item), activated(realFunction(x, y), ACTIVATION));
     }
     return;
   }

@@ -71,11 +71,11 @@ void storeInteger(int type, int offset, int i, int value) {
 
 float activated(float value, int activation) {
   // Keeps NaN.
-  if (activation == 0) return value;
   const float low = activation == 2 ? -1.0 : 0.0;
-  if (value < low) return low;
-  if (activation == 2 && value > 1.0) return 1.0;
-  return activation == 3 && value > 6.0 ? 6.0 : value;
+  const float high = activation == 2 ? 1.0 : 6.0;
+  const float raised = value < low ? low : value;
+  const float limited = raised > high ? high : raised;
+  return activation == 0 ? value : activation == 1 ? raised : limited;
 }
 
 // The stored value of `units`, to nearest, with ties away from zero. NaN gives `low`.

@@ -1,8 +1,9 @@
 // A function of one element.
 #version 450
 #include "memory.glsl"
+#include "quads.glsl"
 
-// FUNCTION: as UnaryFunction. Parameters: offsets of input and result, two real numbers, two
+// FUNCTION: as UnaryFunction. OPTION: 1 if a work item computes four elements. Parameters: offsets of input and result, two real numbers, two
 // integers; for TABLE the offset of the table.
 const int TABLE = 100;
 const int CAST = 101;
@@ -50,10 +51,44 @@ int castReal(float x, int low, int high) {
   return x <= float(low) ? low : 0;
 }
 
+// Reals, and tables of bytes.
+void computeFour(int i) {
+  const ivec4 places = parameters4(0);  // of input and result, the table
+  if (FUNCTION == TABLE) {
+    const ivec4 entries = ivec4(loadFour(UINT8, places.x, i));
+    if (isReal(RESULT_TYPE)) {
+      vec4 values;
+      for (int c = 0; c < 4; ++c) values[c] = loadReal(RESULT_TYPE, places.z, entries[c]);
+      storeFour(RESULT_TYPE, places.y, i, values);
+    } else {
+      ivec4 values;
+      for (int c = 0; c < 4; ++c) values[c] = loadInteger(UINT8, places.z, entries[c]);
+      storeFour(places.y, i, values);
+    }
+    return;
+  }
+  const vec4 values = loadFour(TYPE, places.x, i);
+  if (FUNCTION == QUANTIZE) {
+    ivec4 bytes;
+    for (int c = 0; c < 4; ++c) {
+      bytes[c] = quantised(double(values[c] / realParameter(2)), places.w, parameter(4), parameter(5));
+    }
+    storeFour(places.y, i, bytes);
+  } else {
+    vec4 results;
+    for (int c = 0; c < 4; ++c) results[c] = FUNCTION == CAST ? values[c] : realFunction(values[c]);
+    storeFour(FUNCTION == CAST ? RESULT_TYPE : TYPE, places.y, i, results);
+  }
+}
+
 void main() {
   const uint item = workItem();
   if (item >= count) return;
   const int i = int(item);
+  if (OPTION == 1) {
+    computeFour(i);
+    return;
+  }
   const int from = parameter(0);
   const int to = parameter(1);
   if (FUNCTION == TABLE) {

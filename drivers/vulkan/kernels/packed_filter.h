@@ -1,0 +1,42 @@
+// The packed form of filters and of the addends of sums, as shaders/product.comp reads them.
+// Thread safety: pure functions. Ownership: none.
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+#include "ops/operation.h"
+
+namespace halyard::vulkandriver {
+
+inline constexpr size_t kPackedChannels = 8;
+
+// A filter as the model stores it: [channels][taps][depth].
+struct FilterShape {
+  size_t channels;
+  size_t taps;
+  size_t depth;
+  size_t run = 4;  // values of a channel that are neighbours in the packed form: 4 or 16
+
+  size_t blocks() const { return (channels + kPackedChannels - 1) / kPackedChannels; }
+  size_t runs() const { return (depth + run - 1) / run; }  // of a tap
+  size_t fours() const { return runs() * run / 4; }
+};
+
+// [blocks of channels][taps][runs of the depth][channels of a block][run]. Weights of float16
+// become float32. Values behind the last channel or depth add nothing to a sum.
+size_t packedFilterBytes(const ops::Tensor& filter, const FilterShape& shape);
+void packFilter(const ops::Tensor& filter, const FilterShape& shape, std::span<uint8_t> to);
+
+// A float32 or an int32 for each channel of all blocks.
+inline size_t packedBiasBytes(const FilterShape& shape) {
+  return shape.blocks() * kPackedChannels * 4;
+}
+void packBias(const ops::Tensor& bias, std::span<uint8_t> to);
+// For bytes: the device sums products of inputs with their zero point; the addend takes it away.
+void packAddends(const ops::Tensor& filter, const ops::Tensor& bias, const FilterShape& shape,
+                 int32_t inputZeroPoint, std::span<uint8_t> to);
+// Whether the filter of bytes has its scales, and no sum with its bias leaves 32 bits.
+bool sumsFit(const ops::Tensor& filter, const ops::Tensor& bias, const FilterShape& shape);
+
+}  // namespace halyard::vulkandriver
