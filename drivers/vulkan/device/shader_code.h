@@ -8,7 +8,7 @@
 namespace halyard::vulkandriver {
 
 // A family of functions, one shader each.
-enum class Shader : uint8_t { BINARY, UNARY, MOVE, LINES, WINDOW, RESIZE, RECURRENT };
+enum class Shader : uint8_t { BINARY, UNARY, MOVE, LINES, WINDOW, RESIZE, RECURRENT, CHOICE };
 
 // SPIR-V.
 std::span<const uint32_t> shaderCode(Shader shader);

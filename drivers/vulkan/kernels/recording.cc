@@ -44,4 +44,9 @@ Place Recording::constant(std::vector<uint8_t> bytes) {
   return {static_cast<uint32_t>(operands_ + constants_.size() - 1)};
 }
 
+Place Recording::faultWord() {
+  if (!faultWord_) faultWord_ = constant(std::vector<uint8_t>(sizeof(int32_t)));
+  return *faultWord_;
+}
+
 }  // namespace halyard::vulkandriver

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -66,6 +67,10 @@ class Recording {
   // Data that the shaders read beside the model's operands.
   Place constant(std::vector<uint8_t> bytes);
 
+  // A word that a shader sets to 1 if an execution must fail: an index is out of range.
+  Place faultWord();
+  const std::optional<Place>& usedFaultWord() const { return faultWord_; }
+
   // The memory for constants and parameters, at least: places are multiples of `alignment`.
   uint64_t bytes(size_t alignment) const;
 
@@ -76,6 +81,7 @@ class Recording {
   size_t operands_;
   std::vector<Dispatch> dispatches_;
   std::vector<std::vector<uint8_t>> constants_;
+  std::optional<Place> faultWord_;
 };
 
 // Adds the dispatches of one operation, or says why the device cannot compute it.

@@ -1,8 +1,8 @@
 // Operations that move elements.
-#include <bit>
 #include <cstring>
 
 #include "kernels/kernel_list.h"
+#include "kernels/moves.h"
 #include "ops/axis.h"
 #include "ops/data_movement.h"
 #include "ops/requantize.h"
@@ -12,57 +12,6 @@ namespace {
 
 using ops::CopyLoop;
 using Strides = std::vector<ptrdiff_t>;
-
-constexpr size_t kLoops = 8;
-// As in shaders/move.comp.
-constexpr int32_t kCopy = 0;
-constexpr int32_t kFill = 1;
-constexpr int32_t kTable = 2;
-
-struct Move {
-  Place source;
-  Place target;
-  size_t sourceFirst = 0;
-  size_t targetFirst = 0;
-  std::vector<CopyLoop> loops;  // outermost first
-  uint32_t elementBytes;
-  int32_t option = kCopy;
-  Parameter value = 0;  // for FILL and TABLE
-};
-
-Status addMove(const Move& move, Recording& recording) {
-  if (move.loops.size() > kLoops) return badData("{} loops, at most {}", move.loops.size(), kLoops);
-  if (move.elementBytes != 1 && move.elementBytes != 2 && move.elementBytes != 4) {
-    return badData("elements of {} bytes, expected 1, 2 or 4", move.elementBytes);
-  }
-  std::vector<Parameter> parameters = {move.source, move.target,
-                                       static_cast<int32_t>(move.sourceFirst),
-                                       static_cast<int32_t>(move.targetFirst)};
-  size_t count = 1;
-  for (size_t i = 0; i < kLoops; ++i) {
-    const CopyLoop loop =
-        i < move.loops.size() ? move.loops[move.loops.size() - 1 - i] : CopyLoop{1, 0, 0};
-    count *= loop.count;
-    for (const ptrdiff_t value : {static_cast<ptrdiff_t>(loop.count), loop.from, loop.to}) {
-      parameters.emplace_back(static_cast<int32_t>(value));
-    }
-  }
-  parameters.push_back(move.value);
-  recording.add({Shader::MOVE,
-                 {static_cast<int32_t>(move.elementBytes), 0, 0, move.option},
-                 std::move(parameters),
-                 static_cast<uint32_t>(count)});
-  return okStatus();
-}
-
-Move moveOf(const Site& site, size_t input, size_t output, std::vector<CopyLoop> loops) {
-  return {site.in(input),
-          site.out(output),
-          0,
-          0,
-          std::move(loops),
-          elementSize(site.output(output).type)};
-}
 
 Status readInts(const Site& site, size_t i, std::span<const int32_t>* values) {
   return site.context.readInts(i, values);
@@ -118,7 +67,7 @@ Status recordPad(const Site& site, Recording& recording) {
     }
   }
   Move fill = moveOf(site, 0, 0, {{output.elementCount(), 0, 1}});
-  fill.option = kFill;
+  fill.kind = MoveKind::FILL;
   fill.value = border;
   HALYARD_RETURN_IF_ERROR(addMove(fill, recording));
   const Strides from = ops::rowMajorStrides(site.input(0).dims);
@@ -155,7 +104,7 @@ Status recordConcatenation(const Site& site, Recording& recording) {
         const int32_t q = isSigned ? static_cast<int8_t>(byte) : byte;
         table[static_cast<size_t>(byte)] = static_cast<uint8_t>(ops::requantize(q, input, output));
       }
-      move.option = kTable;
+      move.kind = MoveKind::TABLE;
       move.value = recording.constant(std::move(table));
     }
     HALYARD_RETURN_IF_ERROR(addMove(move, recording));
