@@ -30,6 +30,7 @@ MENTIONS = {
     "drivers/vulkan/kernels/kernel_list.cc": (91, "the table of kernels by operation"),
     "drivers/vulkan/kernels/lines.cc": (16, "the shader's function for each operation"),
     "drivers/vulkan/kernels/resize.cc": (1, "the shader's function for each operation"),
+    "drivers/vulkan/plan/device_speed.cc": (15, "the products of each operation, for its cost"),
     "drivers/vulkan/kernels/shape.cc": (2, "one direction of two, and a border's value"),
     "drivers/vulkan/kernels/window.cc": (3, "the shader's function for each operation"),
     "src/client/sum_model.cc": (1, "a small model that shows that a device works"),
