@@ -1,13 +1,11 @@
 #include "vulkan_driver.h"
 
-#include <mutex>
-
 #include "device/vulkan_device.h"
 #include "halyard/driver/capabilities_file.h"
-#include "plan/device_speed.h"
 #include "plan/model_cache.h"
 #include "plan/model_recording.h"
 #include "plan/omitting_model.h"
+#include "plan/speed_store.h"
 #include "plan/vulkan_memory.h"
 #include "plan/vulkan_model.h"
 
@@ -47,18 +45,18 @@ Result<std::shared_ptr<hal::PreparedModel>> prepareOn(const std::shared_ptr<Vulk
 class VulkanDriver final : public hal::Device {
  public:
   VulkanDriver(std::shared_ptr<VulkanDevice> device, hal::DeviceInfo info,
-               std::unique_ptr<ModelCache> cache, bool measuresSpeed)
+               std::unique_ptr<ModelCache> cache, std::unique_ptr<SpeedStore> speeds)
       : info_(std::move(info)),
         device_(std::move(device)),
         cache_(std::move(cache)),
-        measuresSpeed_(measuresSpeed) {}
+        speeds_(std::move(speeds)) {}
 
   const hal::DeviceInfo& info() const override { return info_; }
 
   Result<hal::SupportedOperations> getSupportedOperations(const ValidModel& model) override {
     Recording recording(model->main.operands.size());
     hal::SupportedOperations supported;
-    const std::optional<DeviceSpeed> speed = measuredSpeed();
+    const auto speed = speeds_ != nullptr ? speeds_->speedOf(device_) : std::nullopt;
     for (const Status& answer : recordModel(*model, device_->mostBytes(), recording)) {
       const Operation& operation = model->main.operations[supported.size()];
       hal::OperationSupport& support = supported.emplace_back(answer);
@@ -92,16 +90,6 @@ class VulkanDriver final : public hal::Device {
   }
 
  private:
-  // At the first use. With measured capabilities there is no need.
-  std::optional<DeviceSpeed> measuredSpeed() {
-    std::call_once(speedMeasured_, [this] {
-      if (!measuresSpeed_) return;
-      auto speed = measureSpeed(device_);
-      if (speed.ok()) speed_ = *speed;
-    });
-    return speed_;
-  }
-
   Result<std::shared_ptr<hal::PreparedModel>> prepare(const ValidModel& model,
                                                       const hal::PrepareOptions& options) {
     if (device_->isLost()) return makeStatus(ResultCode::DEAD_OBJECT, "the device is lost");
@@ -129,10 +117,8 @@ class VulkanDriver final : public hal::Device {
 
   const hal::DeviceInfo info_;
   const std::shared_ptr<VulkanDevice> device_;
-  const std::unique_ptr<ModelCache> cache_;  // null: nothing is saved
-  const bool measuresSpeed_;
-  std::once_flag speedMeasured_;
-  std::optional<DeviceSpeed> speed_;
+  const std::unique_ptr<ModelCache> cache_;   // null: nothing is saved
+  const std::unique_ptr<SpeedStore> speeds_;  // null: it predicts no times
 };
 
 // Whether Vulkan gives code out. Devices of Mesa that compute on the processor do not.
@@ -140,6 +126,17 @@ bool givesCode(VulkanDevice& device) {
   if (!device.pipeline(Shader::MOVE, {4, 0, 0, 0}).ok()) return false;
   const auto data = device.pipelineData();
   return data.ok() && data->size() > kEmptyCodeBytes;
+}
+
+std::unique_ptr<SpeedStore> openSpeeds(const VulkanDevice& device, const DriverSettings& settings) {
+  std::filesystem::path file = settings.cacheFolder / "speed";
+  if (settings.cacheFolder.empty()) {
+    // Without a home, the speed is measured in each process.
+    const auto usual = hal::BlobStore::defaultFile(driverName(device.name()));
+    file = usual.ok() ? *usual : std::filesystem::path();
+  }
+  return std::make_unique<SpeedStore>(
+      hal::CompileCache::buildIdOfThisProgram() + device.codeIdentity(), file);
 }
 
 struct Arguments {
@@ -189,9 +186,11 @@ std::shared_ptr<hal::Device> makeVulkanDriverOn(std::shared_ptr<VulkanDevice> de
                  driverName(device->name()), opened.status().message());
     }
   }
+  std::unique_ptr<SpeedStore> speeds;
+  if (!settings.capabilities && settings.measuresSpeed) speeds = openSpeeds(*device, settings);
   hal::DeviceInfo info = describe(*device, settings, cache != nullptr);
   return std::make_shared<VulkanDriver>(std::move(device), std::move(info), std::move(cache),
-                                        !settings.capabilities && settings.measuresSpeed);
+                                        std::move(speeds));
 }
 
 }  // namespace halyard::vulkandriver

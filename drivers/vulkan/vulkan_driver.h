@@ -22,7 +22,8 @@ struct DriverSettings {
   bool measuresSpeed = true;
   // Whether models are saved in files; absent: if Vulkan's code can be saved.
   std::optional<bool> saves = {};
-  std::filesystem::path cacheFolder = {};  // of the store for saved models; empty: that of the user
+  // Of the stores for saved models and for the measured speed; empty: those of the user.
+  std::filesystem::path cacheFolder = {};
 };
 
 // The driver of a device of Vulkan, for these arguments:
