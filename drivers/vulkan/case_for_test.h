@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <string>
 #include <vector>
 
 #include "accuracy/accuracy.h"
@@ -47,12 +48,19 @@ inline void compare(const Model& model, const ops::testing::TestOperand& expecte
 }
 
 // Whether the device takes the case, of which `made` is a model. Its results are then compared.
-inline bool check(hal::Device& device, const Model& made, ops::testing::LegalCase& legal) {
+// Otherwise `refusal` gets the reason.
+inline bool check(hal::Device& device, const Model& made, ops::testing::LegalCase& legal,
+                  std::string* refusal = nullptr) {
   const Result<ValidModel> model = validated(made);
   if (!model.ok()) return false;
   const auto supported = device.getSupportedOperations(*model);
   EXPECT_TRUE(supported.ok()) << supported.status().toString();
-  if (!supported.ok() || !hal::supportsAll(*supported)) return false;
+  if (!supported.ok() || !hal::supportsAll(*supported)) {
+    if (refusal != nullptr) {
+      *refusal = supported.ok() ? supported->front().reason : supported.status().toString();
+    }
+    return false;
+  }
   const auto prepared = device.prepareModel(*model, {});
   EXPECT_TRUE(prepared.ok()) << prepared.status().toString();
   if (!prepared.ok()) return false;

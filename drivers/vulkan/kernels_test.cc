@@ -10,6 +10,8 @@
 namespace halyard::vulkandriver {
 namespace {
 
+using ops::testing::LegalCase;
+
 class VulkanKernels : public ::testing::Test {
  protected:
   // One device for all tests, as in a driver.
@@ -32,6 +34,21 @@ class VulkanKernels : public ::testing::Test {
 };
 std::shared_ptr<hal::Device> VulkanKernels::device_;
 std::string VulkanKernels::reason_;
+
+// The case as a model. Lists of integers, which often decide shapes, are constants on request.
+Model modelOf(const LegalCase& legal, bool hasConstantLists) {
+  Model model = ops::testing::toModel(legal);
+  for (uint32_t i = 0; i < legal.inputs.size() && hasConstantLists; ++i) {
+    Operand& operand = model.main.operands[i];
+    const bool isInput = operand.lifetime == Lifetime::SUBGRAPH_INPUT;
+    if (!isInput || operand.type != OperandType::TENSOR_INT32) continue;
+    operand.lifetime = Lifetime::CONSTANT_COPY;
+    operand.location =
+        appendConstant(model, legal.inputs[i].bytes.data(), legal.inputs[i].bytes.size());
+    std::erase(model.main.inputIndexes, i);
+  }
+  return model;
+}
 
 TEST(VulkanDriver, RefusesOtherArguments) {
   const std::string arguments[] = {"--hardware"};
@@ -71,15 +88,17 @@ void checkOperations(hal::Device& device, unsigned rounds) {
     if (kernelOf(type) == nullptr) continue;
     const ops::OperationDefinition& definition = *ops::definitionOf(type);
     size_t taken = 0;
+    std::string refusal;
     for (const auto& variant : ops::testing::variantsOf(definition.signature)) {
       for (unsigned round = 0; round < rounds; ++round) {
         auto legal = ops::testing::triedCase(definition, variant, round);
         if (!legal.ok()) continue;
-        if (testing::check(device, ops::testing::toModel(*legal), *legal)) ++taken;
+        const Model model = modelOf(*legal, round % 2 == 1);
+        if (testing::check(device, model, *legal, &refusal)) ++taken;
         if (::testing::Test::HasFailure()) FAIL() << legal->text();
       }
     }
-    EXPECT_GT(taken, 0u) << operationTypeName(type);
+    EXPECT_GT(taken, 0u) << operationTypeName(type) << ": " << refusal;
     ++operations;
     cases += taken;
   }

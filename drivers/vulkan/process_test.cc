@@ -58,6 +58,17 @@ TEST(VulkanProcessTest, SoftwareDevicesNeedAnArgument) {
   EXPECT_THAT(device.status().message(), HasSubstr("--software allows it for tests"));
 }
 
+// "halyard devices" shows the same text.
+TEST(VulkanProcessTest, TheReasonOfARefusedStartReachesTheRuntime) {
+  auto loop = hal::RpcLoop::start();
+  ASSERT_TRUE(loop.ok()) << loop.status().toString();
+  hal::Manifest manifest = manifestForTests();
+  manifest.arguments = {"--soft"};
+  const auto remote = hal::RemoteDevice::open(*loop, manifest);
+  EXPECT_EQ(remote.status().code(), ResultCode::UNAVAILABLE_DEVICE);
+  EXPECT_THAT(remote.status().message(), HasSubstr("argument --soft of the Vulkan driver"));
+}
+
 TEST(VulkanProcessTest, OtherArgumentsAreRefused) {
   const std::string arguments[] = {"--soft"};
   const auto device = makeVulkanDriver(arguments);

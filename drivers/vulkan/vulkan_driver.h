@@ -2,7 +2,10 @@
 // Thread safety: as hal::Device. Ownership: the device owns its Vulkan objects.
 #pragma once
 
+#include <filesystem>
+#include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 
@@ -10,8 +13,32 @@
 
 namespace halyard::vulkandriver {
 
-// Opens the first usable device of Vulkan. The argument --software allows devices that compute on
-// the processor. They run the shaders of GPUs with --gpu-shaders. BAD_DATA for another argument.
-Result<std::shared_ptr<hal::Device>> makeVulkanDriver(std::span<const std::string> arguments = {});
+class VulkanDevice;
+
+struct DriverSettings {
+  // The measured figures of the device; absent: the driver predicts times of operations.
+  std::optional<hal::Capabilities> capabilities = {};
+  // Whether it measures the device's speed for that.
+  bool measuresSpeed = true;
+  // Whether models are saved in files; absent: if Vulkan's code can be saved.
+  std::optional<bool> saves = {};
+  // Of the stores for saved models and for the measured speed; empty: those of the user.
+  std::filesystem::path cacheFolder = {};
+};
+
+// The driver of a device of Vulkan, for these arguments:
+//   --device NAME        the device with this name of Vulkan's or of the driver's, or this UUID.
+//                        Without it, the first usable device.
+//   --software           devices that compute on the processor count too
+//   --gpu-shaders        these devices run the shaders of GPUs; for tests
+//   --capabilities FILE  the figures of `halyard bench --capabilities --json FILE`
+// BAD_DATA for others. UNAVAILABLE_DEVICE with the reasons without a usable device. `onLost` is
+// called once, on any thread, when the device is lost: this driver then computes nothing more.
+Result<std::shared_ptr<hal::Device>> makeVulkanDriver(
+    std::span<const std::string> arguments = {},
+    const std::function<void(const Status&)>& onLost = {});
+// The driver of an open device.
+std::shared_ptr<hal::Device> makeVulkanDriverOn(std::shared_ptr<VulkanDevice> device,
+                                                const DriverSettings& settings = {});
 
 }  // namespace halyard::vulkandriver

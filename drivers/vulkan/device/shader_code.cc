@@ -7,6 +7,9 @@ namespace {
 constexpr uint32_t kBinary[] = {
 #include <shaders/binary.inc>
 };
+constexpr uint32_t kChoice[] = {
+#include <shaders/choice.inc>
+};
 constexpr uint32_t kRecurrent[] = {
 #include "shaders/recurrent.inc"
 };
@@ -61,6 +64,8 @@ std::span<const uint32_t> shaderCode(Shader shader, bool software) {
   switch (shader) {
     case Shader::BINARY:
       return choose(software, kSoftwareBinary, kBinary);
+    case Shader::CHOICE:
+      return kChoice;
     case Shader::RECURRENT:
       return kRecurrent;
     case Shader::UNARY:

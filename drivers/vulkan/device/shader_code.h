@@ -21,6 +21,7 @@ enum class Shader : uint8_t {
   RECURRENT,
   PRODUCT,
   CHANNELS,
+  CHOICE,
   SOFTMAX
 };
 

@@ -1,6 +1,7 @@
 #include "device/vulkan_device.h"
 
 #include <algorithm>
+#include <cctype>
 #include <string_view>
 #include <vector>
 
@@ -10,6 +11,10 @@ namespace {
 // A submission that takes longer counts as a hang of the device.
 constexpr uint64_t kLongestNanoseconds = 60'000'000'000;
 constexpr uint32_t kVersion = VK_API_VERSION_1_2;
+
+constexpr VkMemoryPropertyFlags kMappable =
+    VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT | VK_MEMORY_PROPERTY_HOST_COHERENT_BIT;
+constexpr VkMemoryPropertyFlags kCached = kMappable | VK_MEMORY_PROPERTY_HOST_CACHED_BIT;
 
 // The features that shaders use.
 struct Features {
@@ -59,10 +64,41 @@ bool hasSoftwareLanes(VkPhysicalDevice device) {
          (subgroups.supportedStages & VK_SHADER_STAGE_COMPUTE_BIT) != 0;
 }
 
+bool hasExtension(VkPhysicalDevice device, std::string_view name) {
+  uint32_t count = 0;
+  vkEnumerateDeviceExtensionProperties(device, nullptr, &count, nullptr);
+  std::vector<VkExtensionProperties> extensions(count);
+  vkEnumerateDeviceExtensionProperties(device, nullptr, &count, extensions.data());
+  return std::ranges::any_of(extensions, [name](const VkExtensionProperties& extension) {
+    return extension.extensionName == name;
+  });
+}
+
+std::string hexadecimal(std::span<const uint8_t> bytes) {
+  std::string text;
+  for (const uint8_t byte : bytes) text += fmt::format("{:02x}", byte);
+  return text;
+}
+
+std::string uuidOf(VkPhysicalDevice device) {
+  VkPhysicalDeviceIDProperties ids = {};
+  ids.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_ID_PROPERTIES;
+  VkPhysicalDeviceProperties2 all = {};
+  all.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PROPERTIES_2;
+  all.pNext = &ids;
+  vkGetPhysicalDeviceProperties2(device, &all);
+  return hexadecimal(ids.deviceUUID);
+}
+
 // OK, or why the driver cannot use the device.
 Status checkDevice(VkPhysicalDevice device, const VkPhysicalDeviceProperties& properties,
-                   bool software) {
-  if (properties.deviceType == VK_PHYSICAL_DEVICE_TYPE_CPU && !software) {
+                   const DeviceChoice& choice) {
+  if (!choice.device.empty() && choice.device != properties.deviceName &&
+      choice.device != driverName(properties.deviceName) && choice.device != uuidOf(device)) {
+    return makeStatus(ResultCode::UNAVAILABLE_DEVICE, "it is not {}; its UUID is {}", choice.device,
+                      uuidOf(device));
+  }
+  if (properties.deviceType == VK_PHYSICAL_DEVICE_TYPE_CPU && !choice.software) {
     return makeStatus(ResultCode::UNAVAILABLE_DEVICE,
                       "it computes on the processor; --software allows it for tests");
   }
@@ -88,6 +124,15 @@ Status checkDevice(VkPhysicalDevice device, const VkPhysicalDeviceProperties& pr
 
 }  // namespace
 
+std::string driverName(std::string_view deviceName) {
+  std::string result = "vulkan-";
+  for (const char c : deviceName.substr(0, deviceName.find(" ("))) {
+    const bool isPlain = std::isalnum(static_cast<unsigned char>(c)) != 0;
+    result += isPlain ? static_cast<char>(std::tolower(static_cast<unsigned char>(c))) : '_';
+  }
+  return result;
+}
+
 Status vulkanStatus(VkResult result, std::string_view what) {
   switch (result) {
     case VK_SUCCESS:
@@ -105,16 +150,19 @@ Status vulkanStatus(VkResult result, std::string_view what) {
   }
 }
 
-Result<std::shared_ptr<VulkanDevice>> VulkanDevice::open(bool software, bool gpuShaders) {
+Result<std::shared_ptr<VulkanDevice>> VulkanDevice::open(const DeviceChoice& choice) {
   auto device = std::make_shared<VulkanDevice>();
+  device->choice_ = choice;
   HALYARD_RETURN_IF_ERROR(device->openInstance());
-  HALYARD_RETURN_IF_ERROR(device->choose(software, gpuShaders));
+  HALYARD_RETURN_IF_ERROR(device->choose());
   HALYARD_RETURN_IF_ERROR(device->openDevice(), "{}", device->name());
   HALYARD_RETURN_IF_ERROR(device->makeLayouts(), "{}", device->name());
   return device;
 }
 
 VulkanDevice::~VulkanDevice() {
+  // The destruction of a device that hangs may never return.
+  if (isLost_) return;
   if (device_ != VK_NULL_HANDLE) {
     for (const auto& [key, pipeline] : pipelines_) {
       table_.vkDestroyPipeline(device_, pipeline, nullptr);
@@ -147,7 +195,7 @@ Status VulkanDevice::openInstance() {
   return okStatus();
 }
 
-Status VulkanDevice::choose(bool software, bool gpuShaders) {
+Status VulkanDevice::choose() {
   uint32_t count = 0;
   HALYARD_RETURN_IF_ERROR(vulkanStatus(vkEnumeratePhysicalDevices(instance_, &count, nullptr),
                                        "counting Vulkan devices"));
@@ -158,13 +206,9 @@ Status VulkanDevice::choose(bool software, bool gpuShaders) {
   for (VkPhysicalDevice device : devices) {
     VkPhysicalDeviceProperties properties;
     vkGetPhysicalDeviceProperties(device, &properties);
-    const Status status = checkDevice(device, properties, software);
+    const Status status = checkDevice(device, properties, choice_);
     if (status.ok()) {
-      physical_ = device;
-      properties_ = properties;
-      vkGetPhysicalDeviceMemoryProperties(device, &memories_);
-      queueFamily_ = computeFamily(device);
-      readsTexels_ = !gpuShaders && hasSoftwareLanes(device);
+      use(device);
       return okStatus();
     }
     reasons += fmt::format("; {}: {}", properties.deviceName, status.message());
@@ -187,6 +231,11 @@ Status VulkanDevice::openDevice() {
   info.pNext = &features.all;
   info.queueCreateInfoCount = 1;
   info.pQueueCreateInfos = &queue;
+  const char* const import = VK_EXT_EXTERNAL_MEMORY_HOST_EXTENSION_NAME;
+  if (importAlignment_ != 0) {
+    info.enabledExtensionCount = 1;
+    info.ppEnabledExtensionNames = &import;
+  }
   HALYARD_RETURN_IF_ERROR(
       vulkanStatus(vkCreateDevice(physical_, &info, nullptr, &device_), "opening the device"));
   volkLoadDeviceTable(&table_, device_);
@@ -231,18 +280,87 @@ uint64_t VulkanDevice::mostBytes() const {
   return std::min<uint64_t>(properties_.limits.maxStorageBufferRange, INT32_MAX);
 }
 
-Result<uint32_t> VulkanDevice::mappableMemoryType(uint32_t allowed) const {
-  constexpr VkMemoryPropertyFlags kMappable =
-      VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT | VK_MEMORY_PROPERTY_HOST_COHERENT_BIT;
-  constexpr VkMemoryPropertyFlags kCached = kMappable | VK_MEMORY_PROPERTY_HOST_CACHED_BIT;
-  constexpr VkMemoryPropertyFlags kBest = kCached | VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT;
-  for (const VkMemoryPropertyFlags wanted : {kBest, kCached, kMappable}) {
-    for (uint32_t i = 0; i < memories_.memoryTypeCount; ++i) {
-      const bool isAllowed = (allowed >> i & 1) != 0;
-      if (isAllowed && (memories_.memoryTypes[i].propertyFlags & wanted) == wanted) return i;
-    }
+std::optional<uint32_t> VulkanDevice::memoryType(uint32_t allowed,
+                                                 VkMemoryPropertyFlags wanted) const {
+  for (uint32_t i = 0; i < memories_.memoryTypeCount; ++i) {
+    const bool isAllowed = (allowed >> i & 1) != 0;
+    if (isAllowed && (memories_.memoryTypes[i].propertyFlags & wanted) == wanted) return i;
+  }
+  return std::nullopt;
+}
+
+Result<MemoryType> VulkanDevice::localMemory(uint32_t allowed) const {
+  // Reads of mapped memory without a cache would take longer than a copy by the device.
+  constexpr VkMemoryPropertyFlags kBoth = VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT | kCached;
+  if (choice_.mapsMemory) {
+    if (const auto type = memoryType(allowed, kBoth)) return MemoryType{*type, true};
+  }
+  if (const auto type = memoryType(allowed, VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT)) {
+    return MemoryType{*type, false};
+  }
+  return makeStatus(ResultCode::OUT_OF_MEMORY, "the device has no memory of its own");
+}
+
+Result<MemoryType> VulkanDevice::stagingMemory(uint32_t allowed) const {
+  for (const VkMemoryPropertyFlags wanted : {kCached, kMappable}) {
+    if (const auto type = memoryType(allowed, wanted)) return MemoryType{*type, true};
   }
   return makeStatus(ResultCode::OUT_OF_MEMORY, "the device has no memory that can be mapped");
+}
+
+void VulkanDevice::use(VkPhysicalDevice device) {
+  physical_ = device;
+  vkGetPhysicalDeviceProperties(device, &properties_);
+  vkGetPhysicalDeviceMemoryProperties(device, &memories_);
+  queueFamily_ = computeFamily(device);
+  uuid_ = uuidOf(device);
+  readsTexels_ = !choice_.gpuShaders && hasSoftwareLanes(device);
+  if (!hasExtension(device, VK_EXT_EXTERNAL_MEMORY_HOST_EXTENSION_NAME)) return;
+  VkPhysicalDeviceExternalMemoryHostPropertiesEXT host = {};
+  host.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_EXTERNAL_MEMORY_HOST_PROPERTIES_EXT;
+  VkPhysicalDeviceProperties2 all = {};
+  all.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PROPERTIES_2;
+  all.pNext = &host;
+  vkGetPhysicalDeviceProperties2(device, &all);
+  importAlignment_ = host.minImportedHostPointerAlignment;
+}
+
+std::string VulkanDevice::codeIdentity() const {
+  VkPhysicalDeviceIDProperties ids = {};
+  ids.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_ID_PROPERTIES;
+  VkPhysicalDeviceProperties2 all = {};
+  all.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PROPERTIES_2;
+  all.pNext = &ids;
+  vkGetPhysicalDeviceProperties2(physical_, &all);
+  return fmt::format("{} {} {:#x} {} {} {:#x} {:#x}", name(), uuid_, properties_.driverVersion,
+                     hexadecimal(ids.driverUUID), hexadecimal(properties_.pipelineCacheUUID),
+                     properties_.vendorID, properties_.deviceID);
+}
+
+Result<std::vector<uint8_t>> VulkanDevice::pipelineData() const {
+  size_t bytes = 0;
+  HALYARD_RETURN_IF_ERROR(vulkanStatus(
+      table_.vkGetPipelineCacheData(device_, pipelineCache_, &bytes, nullptr), "sizing code"));
+  std::vector<uint8_t> data(bytes);
+  // Another thread may have added more: that is not in it, and the result is VK_INCOMPLETE.
+  HALYARD_RETURN_IF_ERROR(vulkanStatus(
+      table_.vkGetPipelineCacheData(device_, pipelineCache_, &bytes, data.data()), "saving code"));
+  data.resize(bytes);
+  return data;
+}
+
+Status VulkanDevice::addPipelineData(std::span<const uint8_t> data) {
+  VkPipelineCacheCreateInfo info = {};
+  info.sType = VK_STRUCTURE_TYPE_PIPELINE_CACHE_CREATE_INFO;
+  info.initialDataSize = data.size();
+  info.pInitialData = data.data();
+  VkPipelineCache loaded = VK_NULL_HANDLE;
+  HALYARD_RETURN_IF_ERROR(
+      vulkanStatus(table_.vkCreatePipelineCache(device_, &info, nullptr, &loaded), "loading code"));
+  const std::lock_guard lock(pipelineMutex_);
+  const VkResult merged = table_.vkMergePipelineCaches(device_, pipelineCache_, 1, &loaded);
+  table_.vkDestroyPipelineCache(device_, loaded, nullptr);
+  return vulkanStatus(merged, "loading code");
 }
 
 Result<VkPipeline> VulkanDevice::pipeline(Shader shader, const Variant& variant) {
@@ -278,7 +396,8 @@ Result<VkPipeline> VulkanDevice::pipeline(Shader shader, const Variant& variant)
   return pipeline;
 }
 
-Status VulkanDevice::submit(VkCommandBuffer commands) {
+Status VulkanDevice::submit(std::span<const VkCommandBuffer> commands) {
+  if (isLost_) return makeStatus(ResultCode::DEAD_OBJECT, "the device is lost");
   VkFenceCreateInfo fenceInfo = {};
   fenceInfo.sType = VK_STRUCTURE_TYPE_FENCE_CREATE_INFO;
   VkFence fence = VK_NULL_HANDLE;
@@ -286,8 +405,8 @@ Status VulkanDevice::submit(VkCommandBuffer commands) {
       vulkanStatus(table_.vkCreateFence(device_, &fenceInfo, nullptr, &fence), "making a fence"));
   VkSubmitInfo info = {};
   info.sType = VK_STRUCTURE_TYPE_SUBMIT_INFO;
-  info.commandBufferCount = 1;
-  info.pCommandBuffers = &commands;
+  info.commandBufferCount = static_cast<uint32_t>(commands.size());
+  info.pCommandBuffers = commands.data();
   VkResult result = VK_SUCCESS;
   {
     const std::lock_guard lock(mutex_);
@@ -296,9 +415,16 @@ Status VulkanDevice::submit(VkCommandBuffer commands) {
   if (result == VK_SUCCESS) {
     result = table_.vkWaitForFences(device_, 1, &fence, VK_TRUE, kLongestNanoseconds);
   }
+  if (failure_ != VK_SUCCESS && untilFailure_.fetch_sub(1) == 0) {
+    result = failure_.exchange(VK_SUCCESS);
+  }
+  Status status = vulkanStatus(result, "running the model");
+  if (status.code() == ResultCode::DEAD_OBJECT && !isLost_.exchange(true) && choice_.onLost) {
+    choice_.onLost(status);
+  }
   // A device that hangs still uses the fence.
-  if (result != VK_TIMEOUT) table_.vkDestroyFence(device_, fence, nullptr);
-  return vulkanStatus(result, "running the model");
+  if (!isLost_) table_.vkDestroyFence(device_, fence, nullptr);
+  return status;
 }
 
 }  // namespace halyard::vulkandriver

@@ -31,6 +31,8 @@ int32_t binaryFunction(OperationType type) {
       return 5;
     case OperationType::PRELU:
       return 6;
+    case OperationType::POW:
+      return 7;
     case OperationType::EQUAL:
       return 10;
     case OperationType::NOT_EQUAL:

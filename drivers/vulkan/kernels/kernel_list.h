@@ -38,6 +38,16 @@ Status recordTransposedConv(const Site& site, Recording& recording);
 Status recordMatmul(const Site& site, Recording& recording);
 Status recordReverse(const Site& site, Recording& recording);
 Status recordPack(const Site& site, Recording& recording);
+Status recordStridedSlice(const Site& site, Recording& recording);
+Status recordSpaceToBatch(const Site& site, Recording& recording);
+Status recordMirrorPad(const Site& site, Recording& recording);
+Status recordFill(const Site& site, Recording& recording);
+Status recordRank(const Site& site, Recording& recording);
+Status recordInstanceNormalization(const Site& site, Recording& recording);
+Status recordResponseNormalization(const Site& site, Recording& recording);
+Status recordSelect(const Site& site, Recording& recording);
+Status recordGather(const Site& site, Recording& recording);
+Status recordEmbedding(const Site& site, Recording& recording);
 Status recordResize(const Site& site, Recording& recording);
 
 }  // namespace halyard::vulkandriver

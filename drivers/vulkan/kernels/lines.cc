@@ -1,4 +1,6 @@
 // Functions of the elements along some axes.
+#include <algorithm>
+#include <bit>
 #include <cmath>
 #include <cstring>
 
@@ -6,6 +8,7 @@
 #include "kernels/kernel_list.h"
 #include "ops/axis.h"
 #include "ops/axis_lines.h"
+#include "ops/data_movement.h"
 #include "ops/reduction.h"
 #include "ops/requantize.h"
 
@@ -34,6 +37,8 @@ int32_t linesFunction(OperationType type) {
       return 4;
     case OperationType::REDUCE_ANY:
       return 5;
+    case OperationType::REDUCE_PROD:
+      return 6;
     case OperationType::ARGMAX:
       return 10;
     case OperationType::ARGMIN:
@@ -42,6 +47,10 @@ int32_t linesFunction(OperationType type) {
       return 20;
     case OperationType::LOG_SOFTMAX:
       return 21;
+    case OperationType::INSTANCE_NORMALIZATION:
+      return 23;
+    case OperationType::LOCAL_RESPONSE_NORMALIZATION:
+      return 24;
     default:
       return 22;  // L2_NORMALIZATION
   }
@@ -56,6 +65,7 @@ struct LinesPlan {
   std::vector<Axis> kept;     // outermost first; they choose the line
   std::vector<Axis> reduced;  // outermost first
   float beta = 1;
+  std::vector<Parameter> more = {};  // of the function
 };
 
 size_t countOf(const std::vector<Axis>& axes) {
@@ -100,6 +110,7 @@ Status addLines(const Site& site, const LinesPlan& plan, Recording& recording) {
   if (isBytes && site.type == OperationType::SOFTMAX) {
     parameters.emplace_back(recording.constant(exponentialTable(plan.beta, site.input(0).scale)));
   }
+  parameters.insert(parameters.end(), plan.more.begin(), plan.more.end());
   recording.add({Shader::LINES,
                  {linesFunction(site.type), static_cast<int32_t>(kind), 0, 0},
                  std::move(parameters),
@@ -185,6 +196,43 @@ Status recordLine(const Site& site, Recording& recording) {
       addSoftmax(site, kind, view.extent, plan.beta, recording);
       return okStatus();
     }
+  }
+  plan.kept = {{view.outer, view.extent * view.inner}, {view.inner, 1}};
+  plan.reduced = {{view.extent, view.inner}};
+  return addLines(site, plan, recording);
+}
+
+Status recordInstanceNormalization(const Site& site, Recording& recording) {
+  LinesPlan plan;
+  for (const size_t i : {1, 2, 3}) {
+    float value = 0;
+    HALYARD_RETURN_IF_ERROR(site.context.read(i, &value));
+    plan.more.emplace_back(Parameter::real(value));
+  }
+  bool nchw = false;
+  HALYARD_RETURN_IF_ERROR(site.context.read(4, &nchw));
+  const Shape& dims = site.input(0).dims;
+  const auto [batch, height, width, channels] = ops::imageAxes(nchw);
+  const size_t pixels = size_t{dims[height]} * dims[width];
+  const size_t step = nchw ? 1 : dims[channels];
+  plan.kept = {{dims[batch], pixels * dims[channels]}, {dims[channels], nchw ? pixels : 1}};
+  plan.reduced = {{pixels, step}};
+  return addLines(site, plan, recording);
+}
+
+Status recordResponseNormalization(const Site& site, Recording& recording) {
+  LinesPlan plan;
+  int32_t radius = 0;
+  HALYARD_RETURN_IF_ERROR(site.context.read(1, &radius));
+  size_t axis = 0;
+  HALYARD_RETURN_IF_ERROR(ops::readOptionalAxis(site.context, 5, &axis));
+  const auto view = ops::axisView(site.input(0).dims, axis);
+  // Sums of positions stay in 32 bits.
+  plan.more.emplace_back(std::min(radius, static_cast<int32_t>(view.extent)));
+  for (const size_t i : {2, 3, 4}) {
+    float value = 0;
+    HALYARD_RETURN_IF_ERROR(site.context.read(i, &value));
+    plan.more.emplace_back(Parameter::real(value));
   }
   plan.kept = {{view.outer, view.extent * view.inner}, {view.inner, 1}};
   plan.reduced = {{view.extent, view.inner}};

@@ -60,4 +60,9 @@ Place Recording::constant(size_t bytes, std::function<void(std::span<uint8_t>)> 
   return {static_cast<uint32_t>(operands_ + constants_.size() - 1)};
 }
 
+Place Recording::faultWord() {
+  if (!faultWord_) faultWord_ = constant(std::vector<uint8_t>(sizeof(int32_t)));
+  return *faultWord_;
+}
+
 }  // namespace halyard::vulkandriver

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -81,6 +82,10 @@ class Recording {
   // Memory that dispatches write and read.
   Place scratch(size_t bytes) { return constant(bytes, nullptr); }
 
+  // A word that a shader sets to 1 if an execution must fail: an index is out of range.
+  Place faultWord();
+  const std::optional<Place>& usedFaultWord() const { return faultWord_; }
+
   // The memory for constants and parameters, at least: places are multiples of `alignment`.
   uint64_t bytes(size_t alignment) const;
 
@@ -93,6 +98,7 @@ class Recording {
   std::vector<bool> used_;  // by operand
   std::vector<Dispatch> dispatches_;
   std::vector<AddedConstant> constants_;
+  std::optional<Place> faultWord_;
 };
 
 // Adds the dispatches of one operation, or says why the device cannot compute it.

@@ -1,8 +1,8 @@
 // Operations that move elements.
-#include <algorithm>
 #include <cstring>
 
 #include "kernels/kernel_list.h"
+#include "kernels/moves.h"
 #include "ops/axis.h"
 #include "ops/data_movement.h"
 #include "ops/requantize.h"
@@ -12,106 +12,6 @@ namespace {
 
 using ops::CopyLoop;
 using Strides = std::vector<ptrdiff_t>;
-
-constexpr size_t kLoops = 8;
-// As in shaders/move.comp.
-constexpr int32_t kCopy = 0;
-constexpr int32_t kFill = 1;
-constexpr int32_t kTable = 2;
-
-struct Move {
-  Place source;
-  Place target;
-  size_t sourceFirst = 0;
-  size_t targetFirst = 0;
-  std::vector<CopyLoop> loops;  // outermost first
-  uint32_t elementBytes;
-  int32_t option = kCopy;
-  Parameter value = 0;  // for FILL and TABLE
-};
-
-// Whether all of a move's distances in bytes are multiples of `unit`, and elements are neighbours.
-bool hasUnit(const Move& move, size_t unit) {
-  const size_t elements = unit / move.elementBytes;
-  const auto isMultiple = [&](size_t value) { return value % elements == 0; };
-  if (elements <= 1) return elements == 1;
-  if (move.option == kTable && unit != 4) return false;
-  if (move.loops.empty() || !isMultiple(move.loops.back().count)) return false;
-  const CopyLoop& last = move.loops.back();
-  if (last.to != 1 || (last.from != 1 && move.option != kFill)) return false;
-  if (!isMultiple(move.sourceFirst) || !isMultiple(move.targetFirst)) return false;
-  return std::all_of(move.loops.begin(), move.loops.end() - 1, [&](const CopyLoop& loop) {
-    return isMultiple(static_cast<size_t>(std::abs(loop.from))) &&
-           isMultiple(static_cast<size_t>(std::abs(loop.to)));
-  });
-}
-
-// The same move with larger elements.
-Move withUnit(Move move, size_t unit) {
-  const auto elements = static_cast<ptrdiff_t>(unit / move.elementBytes);
-  if (elements == 1) return move;
-  if (move.option == kFill) {
-    // The value, repeated in a word.
-    const uint32_t bits = static_cast<uint32_t>(move.value.value);
-    const uint32_t ones = move.elementBytes == 1   ? 0x01010101
-                          : move.elementBytes == 2 ? 0x00010001
-                                                   : 1;
-    const uint32_t mask = move.elementBytes == 4 ? ~0u : (1u << (8 * move.elementBytes)) - 1;
-    move.value = static_cast<int32_t>((bits & mask) * ones);
-  }
-  for (size_t i = 0; i < move.loops.size(); ++i) {
-    CopyLoop& loop = move.loops[i];
-    if (i + 1 == move.loops.size()) {
-      loop.count /= static_cast<size_t>(elements);
-    } else {
-      loop.from /= elements;
-      loop.to /= elements;
-    }
-  }
-  move.sourceFirst /= static_cast<size_t>(elements);
-  move.targetFirst /= static_cast<size_t>(elements);
-  move.elementBytes = static_cast<uint32_t>(unit);
-  return move;
-}
-
-Status addMove(const Move& given, Recording& recording) {
-  if (given.loops.size() > kLoops) {
-    return badData("{} loops, at most {}", given.loops.size(), kLoops);
-  }
-  if (given.elementBytes != 1 && given.elementBytes != 2 && given.elementBytes != 4) {
-    return badData("elements of {} bytes, expected 1, 2 or 4", given.elementBytes);
-  }
-  const size_t unit = hasUnit(given, 16) ? 16 : hasUnit(given, 4) ? 4 : given.elementBytes;
-  const Move move = withUnit(given, unit);
-  std::vector<Parameter> parameters = {move.source, move.target,
-                                       static_cast<int32_t>(move.sourceFirst),
-                                       static_cast<int32_t>(move.targetFirst)};
-  size_t count = 1;
-  for (size_t i = 0; i < kLoops; ++i) {
-    const CopyLoop loop =
-        i < move.loops.size() ? move.loops[move.loops.size() - 1 - i] : CopyLoop{1, 0, 0};
-    count *= loop.count;
-    for (const ptrdiff_t value :
-         {static_cast<ptrdiff_t>(loop.count), loop.from, loop.to, ptrdiff_t{0}}) {
-      parameters.emplace_back(static_cast<int32_t>(value));
-    }
-  }
-  parameters.push_back(move.value);
-  recording.add({Shader::MOVE,
-                 {static_cast<int32_t>(move.elementBytes), 0, 0, move.option},
-                 std::move(parameters),
-                 static_cast<uint32_t>(count)});
-  return okStatus();
-}
-
-Move moveOf(const Site& site, size_t input, size_t output, std::vector<CopyLoop> loops) {
-  return {site.in(input),
-          site.out(output),
-          0,
-          0,
-          std::move(loops),
-          elementSize(site.output(output).type)};
-}
 
 Status readInts(const Site& site, size_t i, std::span<const int32_t>* values) {
   return site.context.readInts(i, values);
@@ -167,7 +67,7 @@ Status recordPad(const Site& site, Recording& recording) {
     }
   }
   Move fill = moveOf(site, 0, 0, {{output.elementCount(), 0, 1}});
-  fill.option = kFill;
+  fill.kind = MoveKind::FILL;
   fill.value = border;
   HALYARD_RETURN_IF_ERROR(addMove(fill, recording));
   const Strides from = ops::rowMajorStrides(site.input(0).dims);
@@ -204,7 +104,7 @@ Status recordConcatenation(const Site& site, Recording& recording) {
         const int32_t q = isSigned ? static_cast<int8_t>(byte) : byte;
         table[static_cast<size_t>(byte)] = static_cast<uint8_t>(ops::requantize(q, input, output));
       }
-      move.option = kTable;
+      move.kind = MoveKind::TABLE;
       move.value = recording.constant(std::move(table));
     }
     HALYARD_RETURN_IF_ERROR(addMove(move, recording));

@@ -17,6 +17,14 @@ void eraseAt(std::vector<T>& values, const std::vector<size_t>& positions) {
   }
 }
 
+std::vector<size_t> omittedInputs(const hal::Request& request) {
+  std::vector<size_t> omitted;
+  for (size_t i = 0; i < request.inputs.size(); ++i) {
+    if (request.inputs[i].kind == hal::RequestArgument::Kind::NO_VALUE) omitted.push_back(i);
+  }
+  return omitted;
+}
+
 }  // namespace
 
 Result<std::shared_ptr<hal::PreparedModel>> OmittingModel::without(const Positions& omitted) {
@@ -35,15 +43,21 @@ Result<std::shared_ptr<hal::PreparedModel>> OmittingModel::without(const Positio
   return prepared;
 }
 
+Result<std::unique_ptr<hal::ReusableExecution>> OmittingModel::createReusableExecution(
+    const hal::Request& request) {
+  if (omittedInputs(request).empty()) return whole_->createReusableExecution(request);
+  return hal::PreparedModel::createReusableExecution(request);
+}
+
 hal::ExecutionResult OmittingModel::executeSynchronously(const hal::Request& request,
                                                          const hal::ExecuteOptions& options) {
-  Positions omitted;
-  for (size_t i = 0; i < request.inputs.size(); ++i) {
-    if (request.inputs[i].kind == hal::RequestArgument::Kind::NO_VALUE) omitted.push_back(i);
-  }
+  const Positions omitted = omittedInputs(request);
   if (omitted.empty()) return whole_->executeSynchronously(request, options);
-  if (Status status = hal::validateRequest(*model_, request, true); !status.ok()) {
-    return {std::move(status), {}, {}};
+  if (request.inputs.size() != model_->main.inputIndexes.size()) {
+    return {badData("{} inputs, the model has {}", request.inputs.size(),
+                    model_->main.inputIndexes.size()),
+            {},
+            {}};
   }
   const Result<std::shared_ptr<hal::PreparedModel>> variant = without(omitted);
   if (!variant.ok()) {

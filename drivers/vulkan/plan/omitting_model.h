@@ -29,6 +29,8 @@ class OmittingModel final : public hal::PreparedModel {
   // OP_FAILED with the reason where the device cannot compute the model without these inputs.
   hal::ExecutionResult executeSynchronously(const hal::Request& request,
                                             const hal::ExecuteOptions& options) override;
+  Result<std::unique_ptr<hal::ReusableExecution>> createReusableExecution(
+      const hal::Request& request) override;
 
  private:
   using Positions = std::vector<size_t>;  // among the model's inputs, ascending

@@ -39,13 +39,10 @@ Result<std::shared_ptr<hal::PreparedModel>> VulkanModel::create(
 }
 
 VulkanModel::~VulkanModel() {
-  if (isLost_) return;
+  if (device_->isLost()) return;
   const VolkDeviceTable& vk = device_->table();
-  vk.vkDestroyCommandPool(device_->handle(), commandPool_, nullptr);
   vk.vkDestroyDescriptorPool(device_->handle(), descriptors_, nullptr);
   vk.vkDestroyBufferView(device_->handle(), texels_, nullptr);
-  vk.vkDestroyBuffer(device_->handle(), buffer_, nullptr);
-  vk.vkFreeMemory(device_->handle(), memory_, nullptr);
 }
 
 size_t VulkanModel::bytesOf(uint32_t operand) const {
@@ -62,9 +59,11 @@ void VulkanModel::place(const Recording& recording) {
     bytes_ += aligned(bytes);
     return offset;
   };
+  for (const uint32_t input : main.inputIndexes) offsets_[input] = append(bytesOf(input));
+  for (const uint32_t output : main.outputIndexes) offsets_[output] = append(bytesOf(output));
+  argumentsEnd_ = bytes_;
   for (uint32_t i = 0; i < operands; ++i) {
-    if (isTemporary(main.operands[i])) continue;
-    if (!isConstant(main.operands[i]) || recording.uses(i)) offsets_[i] = append(bytesOf(i));
+    if (isConstant(main.operands[i]) && recording.uses(i)) offsets_[i] = append(bytesOf(i));
   }
   for (size_t i = 0; i < recording.constants().size(); ++i) {
     offsets_[operands + i] = append(recording.constants()[i].bytes);
@@ -72,6 +71,8 @@ void VulkanModel::place(const Recording& recording) {
   for (const Dispatch& dispatch : recording.dispatches()) {
     parameters_.push_back(append(dispatch.parameters.size() * sizeof(int32_t)));
   }
+  if (const auto& fault = recording.usedFaultWord()) fault_ = offsets_[fault->index];
+  constantsEnd_ = bytes_;
   cpu::LifetimePlanner planner(operands);
   for (size_t step = 0; step < main.operations.size(); ++step) {
     for (const uint32_t output : main.operations[step].outputs) {
@@ -92,46 +93,51 @@ Status VulkanModel::allocate() {
     return makeStatus(ResultCode::OUT_OF_MEMORY, "the model needs {} bytes, the device has {}",
                       bytes_, device_->mostBytes());
   }
-  const VolkDeviceTable& vk = device_->table();
-  VkBufferCreateInfo buffer = {};
-  buffer.sType = VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO;
-  buffer.size = bytes_;
-  buffer.usage = VK_BUFFER_USAGE_STORAGE_BUFFER_BIT | VK_BUFFER_USAGE_STORAGE_TEXEL_BUFFER_BIT;
-  HALYARD_RETURN_IF_ERROR(vulkanStatus(
-      vk.vkCreateBuffer(device_->handle(), &buffer, nullptr, &buffer_), "making a buffer"));
-  VkMemoryRequirements needs;
-  vk.vkGetBufferMemoryRequirements(device_->handle(), buffer_, &needs);
-  VkMemoryAllocateInfo info = {};
-  info.sType = VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_INFO;
-  info.allocationSize = needs.size;
-  HALYARD_ASSIGN_OR_RETURN(info.memoryTypeIndex, device_->mappableMemoryType(needs.memoryTypeBits));
-  HALYARD_RETURN_IF_ERROR(vulkanStatus(
-      vk.vkAllocateMemory(device_->handle(), &info, nullptr, &memory_), "allocating memory"));
-  HALYARD_RETURN_IF_ERROR(vulkanStatus(
-      vk.vkBindBufferMemory(device_->handle(), buffer_, memory_, 0), "binding memory"));
-  void* data = nullptr;
-  HALYARD_RETURN_IF_ERROR(vulkanStatus(
-      vk.vkMapMemory(device_->handle(), memory_, 0, VK_WHOLE_SIZE, 0, &data), "mapping memory"));
-  mapped_ = static_cast<uint8_t*>(data);
-  // Nothing of another model is left in it.
-  std::memset(mapped_, 0, bytes_);
+  HALYARD_ASSIGN_OR_RETURN(memory_, DeviceBuffer::local(device_, bytes_));
+  HALYARD_ASSIGN_OR_RETURN(transfers_,
+                           ArgumentTransfers::create(device_, *memory_, argumentPlaces()));
   return okStatus();
 }
 
+ArgumentPlaces VulkanModel::argumentPlaces() const {
+  ArgumentPlaces places;
+  for (const uint32_t input : model_->main.inputIndexes) {
+    places.inputs.push_back({offsets_[input], bytesOf(input)});
+  }
+  for (const uint32_t output : model_->main.outputIndexes) {
+    places.outputs.push_back({offsets_[output], bytesOf(output)});
+  }
+  places.end = argumentsEnd_;
+  places.fault = fault_;
+  return places;
+}
+
+// Nothing of another model is left in the memory.
 Status VulkanModel::upload(const Recording& recording) {
+  if (memory_->mapped() != nullptr) {
+    HALYARD_RETURN_IF_ERROR(memory_->clear(0));
+    return fill(recording, memory_->mapped());
+  }
+  std::vector<uint8_t> first(constantsEnd_);
+  HALYARD_RETURN_IF_ERROR(fill(recording, first.data()));
+  HALYARD_RETURN_IF_ERROR(memory_->write(first));
+  return memory_->clear(constantsEnd_);
+}
+
+Status VulkanModel::fill(const Recording& recording, uint8_t* memory) const {
   const std::vector<Operand>& operands = model_->main.operands;
   for (uint32_t i = 0; i < operands.size(); ++i) {
     if (!isConstant(operands[i]) || !recording.uses(i)) continue;
     HALYARD_ASSIGN_OR_RETURN(const std::span<const uint8_t> bytes,
                              constantData(*model_, operands[i]));
-    std::ranges::copy(bytes, mapped_ + offsets_[i]);
+    std::ranges::copy(bytes, memory + offsets_[i]);
   }
   for (size_t i = 0; i < recording.constants().size(); ++i) {
     const AddedConstant& constant = recording.constants()[i];
-    if (constant.write) constant.write({mapped_ + offsets_[operands.size() + i], constant.bytes});
+    if (constant.write) constant.write({memory + offsets_[operands.size() + i], constant.bytes});
   }
   for (size_t i = 0; i < recording.dispatches().size(); ++i) {
-    uint8_t* to = mapped_ + parameters_[i];
+    uint8_t* to = memory + parameters_[i];
     for (const Parameter& parameter : recording.dispatches()[i].parameters) {
       const int32_t value =
           parameter.isPlace ? static_cast<int32_t>(offsets_[static_cast<size_t>(parameter.value)])
@@ -163,7 +169,7 @@ Status VulkanModel::makeDescriptors() {
   info.pSetLayouts = &layout;
   HALYARD_RETURN_IF_ERROR(vulkanStatus(vk.vkAllocateDescriptorSets(device_->handle(), &info, &set_),
                                        "making descriptors"));
-  const VkDescriptorBufferInfo buffer = {buffer_, 0, VK_WHOLE_SIZE};
+  const VkDescriptorBufferInfo buffer = {memory_->handle(), 0, VK_WHOLE_SIZE};
   VkWriteDescriptorSet write = {};
   write.sType = VK_STRUCTURE_TYPE_WRITE_DESCRIPTOR_SET;
   write.dstSet = set_;
@@ -174,7 +180,7 @@ Status VulkanModel::makeDescriptors() {
   if (!device_->readsTexels()) return okStatus();
   VkBufferViewCreateInfo view = {};
   view.sType = VK_STRUCTURE_TYPE_BUFFER_VIEW_CREATE_INFO;
-  view.buffer = buffer_;
+  view.buffer = memory_->handle();
   view.format = VK_FORMAT_R32G32B32A32_UINT;
   view.range = VK_WHOLE_SIZE;
   HALYARD_RETURN_IF_ERROR(vulkanStatus(
@@ -188,24 +194,10 @@ Status VulkanModel::makeDescriptors() {
 
 Status VulkanModel::record(const Recording& recording) {
   const VolkDeviceTable& vk = device_->table();
-  VkCommandPoolCreateInfo pool = {};
-  pool.sType = VK_STRUCTURE_TYPE_COMMAND_POOL_CREATE_INFO;
-  pool.queueFamilyIndex = device_->queueFamily();
-  HALYARD_RETURN_IF_ERROR(
-      vulkanStatus(vk.vkCreateCommandPool(device_->handle(), &pool, nullptr, &commandPool_),
-                   "making a pool of commands"));
-  VkCommandBufferAllocateInfo info = {};
-  info.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_ALLOCATE_INFO;
-  info.commandPool = commandPool_;
-  info.commandBufferCount = 1;
-  HALYARD_RETURN_IF_ERROR(vulkanStatus(
-      vk.vkAllocateCommandBuffers(device_->handle(), &info, &commands_), "making commands"));
-  VkCommandBufferBeginInfo begin = {};
-  begin.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_BEGIN_INFO;
-  HALYARD_RETURN_IF_ERROR(
-      vulkanStatus(vk.vkBeginCommandBuffer(commands_, &begin), "recording commands"));
-  vk.vkCmdBindDescriptorSets(commands_, VK_PIPELINE_BIND_POINT_COMPUTE, device_->pipelineLayout(),
-                             0, 1, &set_, 0, nullptr);
+  HALYARD_ASSIGN_OR_RETURN(commands_, CommandList::begin(device_));
+  const VkCommandBuffer commands = commands_->handle();
+  vk.vkCmdBindDescriptorSets(commands, VK_PIPELINE_BIND_POINT_COMPUTE, device_->pipelineLayout(), 0,
+                             1, &set_, 0, nullptr);
   VkMemoryBarrier barrier = {};
   barrier.sType = VK_STRUCTURE_TYPE_MEMORY_BARRIER;
   barrier.srcAccessMask = VK_ACCESS_SHADER_WRITE_BIT;
@@ -214,67 +206,107 @@ Status VulkanModel::record(const Recording& recording) {
     const Dispatch& dispatch = recording.dispatches()[i];
     HALYARD_ASSIGN_OR_RETURN(const VkPipeline pipeline,
                              device_->pipeline(dispatch.shader, dispatch.variant));
-    vk.vkCmdBindPipeline(commands_, VK_PIPELINE_BIND_POINT_COMPUTE, pipeline);
+    vk.vkCmdBindPipeline(commands, VK_PIPELINE_BIND_POINT_COMPUTE, pipeline);
     const DispatchConstants constants = {static_cast<uint32_t>(parameters_[i] / sizeof(int32_t)),
                                          dispatch.count};
-    vk.vkCmdPushConstants(commands_, device_->pipelineLayout(), VK_SHADER_STAGE_COMPUTE_BIT, 0,
+    vk.vkCmdPushConstants(commands, device_->pipelineLayout(), VK_SHADER_STAGE_COMPUTE_BIT, 0,
                           sizeof constants, &constants);
     const uint32_t groups = (dispatch.count + kGroupSize - 1) / kGroupSize;
     const uint32_t rows = (groups + kMostGroups - 1) / kMostGroups;
-    vk.vkCmdDispatch(commands_, (groups + rows - 1) / rows, rows, 1);
-    vk.vkCmdPipelineBarrier(commands_, VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT,
+    vk.vkCmdDispatch(commands, (groups + rows - 1) / rows, rows, 1);
+    vk.vkCmdPipelineBarrier(commands, VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT,
                             VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT, 0, 1, &barrier, 0, nullptr, 0,
                             nullptr);
   }
   barrier.dstAccessMask = VK_ACCESS_HOST_READ_BIT;
-  vk.vkCmdPipelineBarrier(commands_, VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT,
+  vk.vkCmdPipelineBarrier(commands, VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT,
                           VK_PIPELINE_STAGE_HOST_BIT, 0, 1, &barrier, 0, nullptr, 0, nullptr);
-  return vulkanStatus(vk.vkEndCommandBuffer(commands_), "recording commands");
+  return commands_->end();
+}
+
+// Prepared for an execution that comes again and again: its memory is found and imported once.
+class VulkanModel::RecordedRequest final : public hal::ReusableExecution {
+ public:
+  RecordedRequest(VulkanModel& model, hal::MappedRequest request,
+                  std::unique_ptr<ArgumentTransfers> transfers, std::vector<ImportedPages> imports)
+      : model_(model),
+        request_(std::move(request)),
+        imports_(std::move(imports)),
+        transfers_(std::move(transfers)) {}
+
+  hal::ExecutionResult compute(const hal::ExecuteOptions& options) override {
+    return model_.run(request_, *transfers_, imports_, options);
+  }
+
+ private:
+  VulkanModel& model_;
+  const hal::MappedRequest request_;
+  const std::vector<ImportedPages> imports_;
+  const std::unique_ptr<ArgumentTransfers> transfers_;
+};
+
+std::vector<ImportedPages> VulkanModel::importsOf(const hal::Request& request) const {
+  std::vector<ImportedPages> imports;
+  const uint64_t alignment = device_->importAlignment();
+  // If the processor maps the memory, its one copy is as good.
+  if (alignment == 0 || memory_->mapped() != nullptr) return imports;
+  for (const hal::RequestPool& pool : request.pools) {
+    const auto* const memory = std::get_if<SharedMemoryPtr>(&pool);
+    if (memory == nullptr) continue;
+    const Result<const Mapping*> mapping = (*memory)->mapped();
+    if (!mapping.ok() || (*mapping)->isOnHeap()) continue;
+    // A mapping has whole pages.
+    const uint64_t bytes = ((*mapping)->size() + alignment - 1) / alignment * alignment;
+    auto buffer = DeviceBuffer::imported(device_, {(*mapping)->data(), bytes});
+    // The others are staged.
+    if (buffer.ok()) imports.push_back({std::move(*buffer), (*mapping)->data()});
+  }
+  return imports;
+}
+
+Result<std::unique_ptr<hal::ReusableExecution>> VulkanModel::createReusableExecution(
+    const hal::Request& request) {
+  // The accesses to a dma-buf have a beginning and an end for each execution.
+  const bool hasDmaBuf = std::ranges::any_of(request.pools, [](const hal::RequestPool& pool) {
+    const auto* const memory = std::get_if<SharedMemoryPtr>(&pool);
+    return memory != nullptr && (*memory)->isDmaBuf();
+  });
+  if (hasDmaBuf) return hal::PreparedModel::createReusableExecution(request);
+  HALYARD_ASSIGN_OR_RETURN(hal::MappedRequest mapped, hal::MappedRequest::map(*model_, request));
+  HALYARD_ASSIGN_OR_RETURN(auto transfers,
+                           ArgumentTransfers::create(device_, *memory_, argumentPlaces()));
+  return std::unique_ptr<hal::ReusableExecution>(std::make_unique<RecordedRequest>(
+      *this, std::move(mapped), std::move(transfers), importsOf(request)));
 }
 
 hal::ExecutionResult VulkanModel::executeSynchronously(const hal::Request& request,
                                                        const hal::ExecuteOptions& options) {
+  Result<hal::MappedRequest> mapped = hal::MappedRequest::map(*model_, request);
+  if (!mapped.ok()) return {mapped.takeStatus(), {}, {}};
+  return run(*mapped, *transfers_, {}, options);
+}
+
+hal::ExecutionResult VulkanModel::run(const hal::MappedRequest& request,
+                                      ArgumentTransfers& transfers,
+                                      const std::vector<ImportedPages>& imports,
+                                      const hal::ExecuteOptions& options) {
   const hal::TimePoint called = hal::Clock::now();
   if (options.deadline && called >= *options.deadline) {
     return {makeStatus(ResultCode::MISSED_DEADLINE_PERSISTENT, "the deadline has passed"), {}, {}};
   }
-  if (Status status = hal::validateRequest(*model_, request, true); !status.ok()) {
-    return {std::move(status), {}, {}};
-  }
-  Result<hal::MappedRequest> mapped = hal::MappedRequest::map(*model_, request);
-  if (!mapped.ok()) return {mapped.takeStatus(), {}, {}};
   const Subgraph& main = model_->main;
   std::vector<Shape> shapes;
   for (const uint32_t output : main.outputIndexes) {
     shapes.push_back(main.operands[output].dimensions);
   }
-  hal::ExecutionResult result = hal::resultFor(*model_, *mapped, shapes);
+  hal::ExecutionResult result = hal::resultFor(*model_, request, shapes);
   if (!result.status.ok()) return result;
-
   const std::lock_guard lock(mutex_);
-  if (isLost_) return {makeStatus(ResultCode::DEAD_OBJECT, "the device is lost"), {}, {}};
-  for (size_t i = 0; i < main.inputIndexes.size(); ++i) {
-    const hal::MappedArgument& input = mapped->inputs()[i];
-    if (input.data == nullptr) return {opFailed("input {} is omitted", i), {}, {}};
-    const size_t bytes = bytesOf(main.inputIndexes[i]);
-    std::memcpy(mapped_ + offsets_[main.inputIndexes[i]], input.data, bytes);
-    result.copiedBytes += bytes;
-  }
   const hal::TimePoint started = hal::Clock::now();
-  if (Status status = device_->submit(commands_); !status.ok()) {
-    isLost_ = status.code() == ResultCode::DEAD_OBJECT;
-    return {std::move(status), {}, {}};
-  }
-  const uint64_t onDevice = nanosecondsSince(started);
-  for (size_t i = 0; i < main.outputIndexes.size(); ++i) {
-    const hal::MappedArgument& output = mapped->outputs()[i];
-    if (output.data == nullptr) continue;  // the client leaves it out
-    const size_t bytes = bytesOf(main.outputIndexes[i]);
-    std::memcpy(output.data, mapped_ + offsets_[main.outputIndexes[i]], bytes);
-    result.copiedBytes += bytes;
-  }
+  Status status = transfers.run(commands_->handle(), request, imports, result.copiedBytes);
+  if (!status.ok()) return {std::move(status), {}, {}};
   if (options.measureTiming) {
-    result.timing.timeOnDevice = onDevice;
+    result.timing.timeOnDevice = nanosecondsSince(started);
     result.timing.timeInDriver = nanosecondsSince(called);
   }
   return result;

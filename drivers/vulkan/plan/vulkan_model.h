@@ -9,6 +9,7 @@
 
 #include "halyard/driver/device.h"
 #include "kernels/recording.h"
+#include "plan/argument_transfers.h"
 
 namespace halyard::vulkandriver {
 
@@ -26,30 +27,40 @@ class VulkanModel : public hal::PreparedModel {
 
   hal::ExecutionResult executeSynchronously(const hal::Request& request,
                                             const hal::ExecuteOptions& options) override;
+  Result<std::unique_ptr<hal::ReusableExecution>> createReusableExecution(
+      const hal::Request& request) override;
 
  private:
+  class RecordedRequest;
+
   void place(const Recording& recording);
   Status allocate();
   Status upload(const Recording& recording);
+  Status fill(const Recording& recording, uint8_t* to) const;
   Status makeDescriptors();
   Status record(const Recording& recording);
   size_t bytesOf(uint32_t operand) const;
+  ArgumentPlaces argumentPlaces() const;
+  std::vector<ImportedPages> importsOf(const hal::Request& request) const;
+  hal::ExecutionResult run(const hal::MappedRequest& request, ArgumentTransfers& transfers,
+                           const std::vector<ImportedPages>& imports,
+                           const hal::ExecuteOptions& options);
 
   const std::shared_ptr<VulkanDevice> device_;
   const std::shared_ptr<const Model> model_;
   std::vector<size_t> offsets_;     // by operand, then by added constant
   std::vector<size_t> parameters_;  // by dispatch: its place, in bytes
+  size_t argumentsEnd_ = 0;         // inputs and outputs end before it
+  size_t constantsEnd_ = 0;         // so do constants and parameters; temporaries follow
   size_t bytes_ = 0;                // of the memory
-  VkBuffer buffer_ = VK_NULL_HANDLE;
-  VkDeviceMemory memory_ = VK_NULL_HANDLE;
+  std::optional<uint64_t> fault_;   // the word for faults
+  std::unique_ptr<DeviceBuffer> memory_;
   VkBufferView texels_ = VK_NULL_HANDLE;  // null where the device does not read them
-  uint8_t* mapped_ = nullptr;
+  std::unique_ptr<ArgumentTransfers> transfers_;
   VkDescriptorPool descriptors_ = VK_NULL_HANDLE;
   VkDescriptorSet set_ = VK_NULL_HANDLE;
-  VkCommandPool commandPool_ = VK_NULL_HANDLE;
-  VkCommandBuffer commands_ = VK_NULL_HANDLE;
-  std::mutex mutex_;     // guards the memory's contents and the next
-  bool isLost_ = false;  // the device may still use the memory
+  std::unique_ptr<CommandList> commands_;
+  std::mutex mutex_;  // guards the memory's contents and the transfers
 };
 
 }  // namespace halyard::vulkandriver

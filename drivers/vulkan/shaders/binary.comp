@@ -23,6 +23,7 @@ float realFunction(float a, float b) {
     case 3: return a / b;
     case 4: return isnan(a) || isnan(b) ? a + b : max(a, b);
     case 5: return isnan(a) || isnan(b) ? a + b : min(a, b);
+    case 7: return power(a, b);
     default: return a < 0.0 ? a * b : a;
   }
 }

@@ -11,11 +11,14 @@ const int MAXIMUM = 2;
 const int MINIMUM = 3;
 const int ALL = 4;
 const int ANY = 5;
+const int PRODUCT = 6;
 const int FIRST_MAXIMUM = 10;
 const int FIRST_MINIMUM = 11;
 const int SOFTMAX = 20;
 const int LOG_SOFTMAX = 21;
 const int UNIT_LENGTH = 22;
+const int INSTANCE = 23;
+const int RESPONSE = 24;
 
 int positionOf(int index, int axes) {
   int at = 0;
@@ -53,6 +56,28 @@ void reduceLine(int item, int start) {
   } else {
     storeInteger(TYPE, parameter(1), item, quantised(state, 0, parameter(22), parameter(23)));
   }
+}
+
+// The factors may leave the range of doubles, and the product come back to it.
+void multiplyLine(int item, int start) {
+  const double big = 2.037035976334486e90lf;  // 2^300
+  double state = 1.0lf;
+  int scale = 0;
+  for (int i = 0; i < parameter(2); ++i) {
+    const double x = element(start + positionOf(i, 11));
+    // One factor of zero decides the result.
+    state = x == 0.0lf || state == 0.0lf ? 0.0lf : state * x;
+    if (abs(state) > big) {
+      state /= big;
+      ++scale;
+    } else if (abs(state) < 1.0lf / big) {
+      state *= big;
+      --scale;
+    }
+  }
+  for (int i = min(scale, 4); i > 0; --i) state *= big;
+  for (int i = max(scale, -4); i < 0; ++i) state /= big;
+  storeReal(TYPE, parameter(1), item, float(state));
 }
 
 void findExtreme(int item, int start) {
@@ -138,11 +163,54 @@ void normalise(int start) {
   }
 }
 
+// Parameters from 25 on: factor, summand, and the least variance.
+void normaliseInstance(int start) {
+  const int extent = parameter(2);
+  double sum = 0.0lf;
+  for (int i = 0; i < extent; ++i) sum += element(start + positionOf(i, 11));
+  const double mean = sum / double(extent);
+  double squares = 0.0lf;
+  for (int i = 0; i < extent; ++i) {
+    const double distance = element(start + positionOf(i, 11)) - mean;
+    squares += distance * distance;
+  }
+  const double variance = squares / double(extent) + double(realParameter(27));
+  const double factor = double(realParameter(25)) / sqrt(variance);
+  for (int i = 0; i < extent; ++i) {
+    const int at = start + positionOf(i, 11);
+    const double y = (element(at) - mean) * factor + double(realParameter(26));
+    storeReal(TYPE, parameter(1), at, float(y));
+  }
+}
+
+// Parameters from 25 on: radius, bias, alpha, beta.
+void normaliseResponse(int start) {
+  const int extent = parameter(2);
+  const int radius = parameter(25);
+  for (int i = 0; i < extent; ++i) {
+    double squares = 0.0lf;
+    const int last = min(extent - 1, i + radius);
+    for (int j = max(0, i - radius); j <= last; ++j) {
+      const double x = element(start + positionOf(j, 11));
+      squares += x * x;
+    }
+    const float base = float(double(realParameter(26)) + double(realParameter(27)) * squares);
+    const int at = start + positionOf(i, 11);
+    storeReal(TYPE, parameter(1), at, float(element(at)) * power(base, -realParameter(28)));
+  }
+}
+
 void main() {
   const uint item = workItem();
   if (item >= count) return;
   const int start = positionOf(int(item), 3);
-  if (FUNCTION < FIRST_MAXIMUM) {
+  if (FUNCTION == PRODUCT) {
+    multiplyLine(int(item), start);
+  } else if (FUNCTION == INSTANCE) {
+    normaliseInstance(start);
+  } else if (FUNCTION == RESPONSE) {
+    normaliseResponse(start);
+  } else if (FUNCTION < FIRST_MAXIMUM) {
     reduceLine(int(item), start);
   } else if (FUNCTION < SOFTMAX) {
     findExtreme(int(item), start);

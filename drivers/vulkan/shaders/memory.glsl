@@ -78,6 +78,23 @@ float activated(float value, int activation) {
   return activation == 0 ? value : activation == 1 ? raised : limited;
 }
 
+// As pow() of C: Vulkan's has no negative bases.
+float power(float x, float y) {
+  if (y == 0.0 || x == 1.0) return 1.0;
+  if (isnan(x) || isnan(y)) return x + y;
+  const bool isOdd = floor(y) == y && abs(y) < 16777216.0 && mod(abs(y), 2.0) == 1.0;
+  const float magnitude = abs(x);
+  if (x < 0.0 && floor(y) != y && !isinf(x)) return intBitsToFloat(0x7fc00000);
+  float result = 1.0;
+  if (magnitude == 0.0 || isinf(magnitude)) {
+    result = (magnitude == 0.0) == (y > 0.0) ? 0.0 : intBitsToFloat(0x7f800000);
+  } else if (magnitude != 1.0) {
+    result = pow(magnitude, y);
+  }
+  const bool isNegative = floatBitsToInt(x) < 0;
+  return isNegative && isOdd ? -result : result;
+}
+
 // The stored value of `units`, to nearest, with ties away from zero. NaN gives `low`.
 int quantised(double units, int zeroPoint, int low, int high) {
   const double least = double(low - zeroPoint);

@@ -551,6 +551,17 @@ TEST_F(StartFailureTest, ExitStatusIsTold) {
   EXPECT_THAT(status.message(), HasSubstr("exit status 3 during its start"));
 }
 
+// The driver's own words, limited and printable.
+TEST_F(StartFailureTest, TheReasonOfARefusalArrives) {
+  const Status status = openStatus("refuses");
+  EXPECT_EQ(status.code(), ResultCode::UNAVAILABLE_DEVICE);
+  EXPECT_THAT(status.message(),
+              HasSubstr("driver 'test-driver': its start: /dev/doubler0? is not there!"));
+  EXPECT_LT(status.message().size(), 10'000u);
+  const Status thrown = openStatus("throws");
+  EXPECT_THAT(thrown.message(), HasSubstr("no /dev/doubler0"));
+}
+
 TEST_F(StartFailureTest, GarbageIsAnError) {
   const Status status = openStatus("garbage");
   EXPECT_FALSE(status.ok());

@@ -22,6 +22,7 @@
 #include "base/environment.h"
 #include "base/foreign_fd.h"
 #include "hal/core/completion.h"
+#include "hal/core/driver_exception.h"
 #include "hal/manifest/manifest.h"
 #include "hal/sandbox/sandbox.h"
 #include "hal/server/server.h"
@@ -133,13 +134,14 @@ UniqueFd applicationAt(int fd) {
   return parent == ::getppid() ? std::move(process) : UniqueFd();
 }
 
-int serveOne(Server& server, int fd, UniqueFd application) {
+int serveOne(Server& server, int fd, UniqueFd application, Status refusal = okStatus()) {
   ::fcntl(fd, F_SETFD, FD_CLOEXEC);
   const ForeignFd watched = ForeignFd::duplicateOf(fd);
   const UniqueFd watchedApplication = application.duplicate();
   const auto gone = std::make_shared<Completion<bool>>();
   ClientTerms terms;
   terms.process = std::move(application);
+  terms.refusal = std::move(refusal);
   server.serve(
       UniqueFd(fd), [gone] { gone->set(true); }, std::move(terms));
   // poll reports the end, because the loop's thread may be blocked.
@@ -223,6 +225,39 @@ Result<Plan> planFor(const Arguments& arguments) {
   return plan;
 }
 
+// Stands for a device that could not be made. No client reaches it.
+class MissingDevice final : public Device {
+ public:
+  const DeviceInfo& info() const override { return info_; }
+  Result<SupportedOperations> getSupportedOperations(const ValidModel&) override {
+    return opFailed("there is no device");
+  }
+  Result<std::shared_ptr<PreparedModel>> prepareModel(const ValidModel&,
+                                                      const PrepareOptions&) override {
+    return opFailed("there is no device");
+  }
+
+ private:
+  const DeviceInfo info_ = {};
+};
+
+// Prints the reason, and tells it to the application that has started the driver.
+int refuse(const char* program, Plan& plan, Status reason) {
+  const int result = fail(program, reason);
+  if (!plan.fd) return result;
+  // Data of the client is read from here on, as by a driver that serves.
+  (void)applySandbox(plan.sandbox, {});
+  auto loop = RpcLoop::start();
+  if (!loop.ok()) return result;
+  auto server = Server::start(std::move(*loop), std::make_shared<MissingDevice>());
+  if (!server.ok()) return result;
+  // Every fault of a start is the same to the application: it goes on without the device.
+  reason.annotate("its start");
+  (void)serveOne(**server, *plan.fd, std::move(plan.application),
+                 std::move(reason).withCode(ResultCode::UNAVAILABLE_DEVICE));
+  return result;
+}
+
 int serveMany(Server& server, const Plan& plan, const char* program) {
   const Status status = Service(server, plan.service).run(plan.listener, plan.signals.get());
   if (!plan.madeSocket.empty()) ::unlink(plan.madeSocket.c_str());
@@ -261,11 +296,11 @@ int driverMain(int argc, char** argv, const DeviceFactory& makeDevice) {
   allowDescriptors();
   Result<Plan> plan = planFor(*arguments);
   if (!plan.ok()) return fail(program, plan.status());
-  auto device = makeDevice(arguments->own);
-  if (!device.ok()) return fail(program, device.status());
-  if (*device == nullptr) return fail(program, opFailed("the driver made no device"));
-  const Status described = validateDeviceInfo((*device)->info()).annotate("the driver's device");
-  if (!described.ok()) return fail(program, described);
+  auto device = guarded([&] { return makeDevice(arguments->own); });
+  if (!device.ok()) return refuse(program, *plan, device.takeStatus());
+  if (*device == nullptr) return refuse(program, *plan, opFailed("the driver made no device"));
+  Status described = validateDeviceInfo((*device)->info()).annotate("the driver's device");
+  if (!described.ok()) return refuse(program, *plan, std::move(described));
   // The sandbox begins after the device has opened its files, and before any data of a client is
   // read.
   ServerOptions options;

@@ -2,6 +2,7 @@
 // environment selects its behaviour:
 // - "silent": answers nothing
 // - "exit": ends with status 3
+// - "refuses", "throws": makes no device, with an error or an exception
 // - "garbage": sends bytes that are not a message
 // - "caching": has one cache file of each kind
 // - "caching=M,D": has M model and D data cache files; "caching=M,D,P" also sets the cached
@@ -41,6 +42,10 @@ int main(int argc, char** argv) {
                     &preferences);
   const bool newest = text == "level8";
   return halyard::hal::driverMain(argc, argv, [=]() -> Result<std::shared_ptr<Device>> {
+    if (text == "refuses") {
+      return halyard::badData("/dev/doubler0\x1b is not there{}", std::string(100'000, '!'));
+    }
+    if (text == "throws") throw std::runtime_error("no /dev/doubler0");
     halyard::hal::testing::startElderThread();
     auto device = std::make_shared<halyard::hal::testing::TestDevice>();
     if (newest) device->mutableInfo().featureLevel = halyard::FeatureLevel::FL8;

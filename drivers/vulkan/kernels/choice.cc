@@ -1,0 +1,66 @@
+// Operations in which elements choose other elements.
+#include "kernels/kernel_list.h"
+#include "ops/axis.h"
+#include "ops/elementwise.h"
+#include "ops/requantize.h"
+
+namespace halyard::vulkandriver {
+namespace {
+
+// As in shaders/choice.comp.
+constexpr int32_t kSelect = 0;
+constexpr int32_t kGather = 1;
+
+// The bytes of `output` for those of an input.
+std::vector<uint8_t> tableOf(const ops::Tensor& input, const ops::Tensor& output) {
+  const auto table = ops::requantizeTable(input, output);
+  return {table.begin(), table.end()};
+}
+
+void add(const Site& site, int32_t function, std::vector<Parameter> parameters,
+         Recording& recording) {
+  const ops::Tensor& output = site.output(0);
+  recording.add({Shader::CHOICE,
+                 {function, static_cast<int32_t>(elementSize(output.type)), 0, 0},
+                 std::move(parameters),
+                 static_cast<uint32_t>(output.elementCount())});
+}
+
+// Rows of input `values` at the positions in input `positions`.
+void addGather(const Site& site, size_t values, size_t positions, const ops::AxisView& view,
+               Recording& recording) {
+  const auto count = static_cast<int32_t>(site.input(positions).elementCount());
+  add(site, kGather,
+      {site.in(values), site.in(positions), site.out(0), static_cast<int32_t>(view.extent),
+       static_cast<int32_t>(view.inner), count, recording.faultWord()},
+      recording);
+}
+
+}  // namespace
+
+Status recordSelect(const Site& site, Recording& recording) {
+  std::vector<Parameter> parameters = {site.in(0), site.in(1), site.in(2), site.out(0)};
+  const ops::Tensor& output = site.output(0);
+  if (isQuant8Asymm(output.type)) {
+    parameters.emplace_back(recording.constant(tableOf(site.input(1), output)));
+    parameters.emplace_back(recording.constant(tableOf(site.input(2), output)));
+  }
+  add(site, kSelect, std::move(parameters), recording);
+  return okStatus();
+}
+
+Status recordGather(const Site& site, Recording& recording) {
+  int32_t axis = 0;
+  HALYARD_RETURN_IF_ERROR(site.context.read(1, &axis));
+  size_t resolved = 0;
+  HALYARD_RETURN_IF_ERROR(ops::resolveAxis(axis, site.input(0).rank(), &resolved));
+  addGather(site, 0, 2, ops::axisView(site.input(0).dims, resolved), recording);
+  return okStatus();
+}
+
+Status recordEmbedding(const Site& site, Recording& recording) {
+  addGather(site, 1, 0, ops::axisView(site.input(1).dims, 0), recording);
+  return okStatus();
+}
+
+}  // namespace halyard::vulkandriver

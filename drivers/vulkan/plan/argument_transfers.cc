@@ -1,0 +1,163 @@
+#include "plan/argument_transfers.h"
+
+#include <array>
+#include <cstring>
+
+#include "plan/vulkan_memory.h"
+
+namespace halyard::vulkandriver {
+namespace {
+
+// The buffer of an argument in the device's memory; null for all others.
+Result<const DeviceBuffer*> ownBuffer(const hal::MappedArgument& argument, uint64_t bytes) {
+  if (argument.deviceMemory == nullptr) return nullptr;
+  // The session passes only memory of this device.
+  const auto* const memory = static_cast<const VulkanMemory*>(argument.deviceMemory);
+  if (memory->buffer().bytes() < bytes) {
+    return badData("memory of {} bytes, expected {}", memory->buffer().bytes(), bytes);
+  }
+  return &memory->buffer();
+}
+
+}  // namespace
+
+Result<std::unique_ptr<ArgumentTransfers>> ArgumentTransfers::create(
+    std::shared_ptr<VulkanDevice> device, DeviceBuffer& memory, ArgumentPlaces places) {
+  auto made = std::make_unique<ArgumentTransfers>(device, memory, std::move(places));
+  if (memory.mapped() == nullptr) {
+    HALYARD_ASSIGN_OR_RETURN(
+        made->staging_,
+        // The word for faults follows the arguments.
+        DeviceBuffer::staging(std::move(device), made->places_.end + sizeof(uint32_t)));
+  }
+  return made;
+}
+
+Status ArgumentTransfers::runMapped(VkCommandBuffer model, const hal::MappedRequest& request,
+                                    uint64_t& copied) {
+  for (size_t i = 0; i < places_.inputs.size(); ++i) {
+    const ArgumentPlace& place = places_.inputs[i];
+    const hal::MappedArgument& input = request.inputs()[i];
+    HALYARD_ASSIGN_OR_RETURN(const DeviceBuffer* const own, ownBuffer(input, place.bytes));
+    const void* const from = own != nullptr ? own->mapped() : input.data;
+    if (from == nullptr) return opFailed("input {} is omitted", i);
+    std::memcpy(memory_.mapped() + place.offset, from, place.bytes);
+    if (own == nullptr) copied += place.bytes;
+  }
+  HALYARD_RETURN_IF_ERROR(device_->submit({&model, 1}));
+  if (places_.fault) HALYARD_RETURN_IF_ERROR(checkFault(memory_.mapped() + *places_.fault));
+  for (size_t i = 0; i < places_.outputs.size(); ++i) {
+    const ArgumentPlace& place = places_.outputs[i];
+    const hal::MappedArgument& output = request.outputs()[i];
+    HALYARD_ASSIGN_OR_RETURN(const DeviceBuffer* const own, ownBuffer(output, place.bytes));
+    void* const to = own != nullptr ? own->mapped() : output.data;
+    if (to == nullptr) continue;  // the client leaves it out
+    std::memcpy(to, memory_.mapped() + place.offset, place.bytes);
+    if (own == nullptr) copied += place.bytes;
+  }
+  return okStatus();
+}
+
+Status ArgumentTransfers::checkFault(uint8_t* word) const {
+  uint32_t value = 0;
+  std::memcpy(&value, word, sizeof value);
+  if (value == 0) return okStatus();
+  std::memset(word, 0, sizeof value);
+  return opFailed("an index is outside of its tensor");
+}
+
+Result<ArgumentTransfers::End> ArgumentTransfers::endOf(
+    const hal::MappedArgument& argument, const ArgumentPlace& place,
+    const std::vector<ImportedPages>& imports) const {
+  HALYARD_ASSIGN_OR_RETURN(const DeviceBuffer* const own, ownBuffer(argument, place.bytes));
+  if (own != nullptr) return End{own, 0, false};
+  if (argument.data == nullptr || place.bytes == 0) return End{};
+  const auto* const data = static_cast<const uint8_t*>(argument.data);
+  for (const ImportedPages& pages : imports) {
+    const auto offset = static_cast<uint64_t>(data - pages.first);
+    if (data >= pages.first && offset + place.bytes <= pages.buffer->bytes()) {
+      return End{pages.buffer.get(), offset, false};
+    }
+  }
+  return End{staging_.get(), place.offset, true};
+}
+
+Status ArgumentTransfers::record(const std::vector<End>& inputs, const std::vector<End>& outputs) {
+  std::vector<Key> key;
+  for (const auto* ends : {&inputs, &outputs}) {
+    for (const End& end : *ends) {
+      key.push_back({end.buffer != nullptr ? end.buffer->id() : 0, end.offset});
+    }
+  }
+  if (before_ != nullptr && key == recorded_) return okStatus();
+  recorded_.clear();
+  HALYARD_ASSIGN_OR_RETURN(auto before, CommandList::begin(device_));
+  HALYARD_ASSIGN_OR_RETURN(auto after, CommandList::begin(device_));
+  before->barrier();
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    const ArgumentPlace& place = places_.inputs[i];
+    if (place.bytes == 0) continue;
+    before->copy({inputs[i].buffer, inputs[i].offset}, {&memory_, place.offset}, place.bytes);
+  }
+  const BufferPlace stagedFault = {staging_.get(), places_.end};
+  if (places_.fault) {
+    before->copy(stagedFault, {&memory_, *places_.fault}, sizeof(uint32_t));
+  }
+  before->barrier();
+  HALYARD_RETURN_IF_ERROR(before->end());
+  after->barrier();
+  if (places_.fault) {
+    after->copy({&memory_, *places_.fault}, stagedFault, sizeof(uint32_t));
+  }
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    if (outputs[i].buffer == nullptr || places_.outputs[i].bytes == 0) continue;
+    const ArgumentPlace& place = places_.outputs[i];
+    after->copy({&memory_, place.offset}, {outputs[i].buffer, outputs[i].offset}, place.bytes);
+  }
+  after->barrier();
+  HALYARD_RETURN_IF_ERROR(after->end());
+  before_ = std::move(before);
+  after_ = std::move(after);
+  recorded_ = std::move(key);
+  return okStatus();
+}
+
+Status ArgumentTransfers::run(VkCommandBuffer model, const hal::MappedRequest& request,
+                              const std::vector<ImportedPages>& imports, uint64_t& copied) {
+  if (staging_ == nullptr) return runMapped(model, request, copied);
+  std::vector<End> inputs;
+  for (size_t i = 0; i < places_.inputs.size(); ++i) {
+    const ArgumentPlace& place = places_.inputs[i];
+    const hal::MappedArgument& input = request.inputs()[i];
+    HALYARD_ASSIGN_OR_RETURN(const End end, endOf(input, place, imports));
+    if (end.buffer == nullptr && place.bytes != 0) return opFailed("input {} is omitted", i);
+    if (end.isStaged) {
+      std::memcpy(staging_->mapped() + end.offset, input.data, place.bytes);
+    }
+    if (input.deviceMemory == nullptr) copied += place.bytes;
+    inputs.push_back(end);
+  }
+  std::vector<End> outputs;
+  for (size_t i = 0; i < places_.outputs.size(); ++i) {
+    HALYARD_ASSIGN_OR_RETURN(outputs.emplace_back(),
+                             endOf(request.outputs()[i], places_.outputs[i], imports));
+  }
+  HALYARD_RETURN_IF_ERROR(record(inputs, outputs));
+  // Beyond the arguments, and a multiple of 4 like all places.
+  uint8_t* const fault = staging_->mapped() + places_.end;
+  std::memset(fault, 0, sizeof(uint32_t));
+  const std::array<VkCommandBuffer, 3> all = {before_->handle(), model, after_->handle()};
+  HALYARD_RETURN_IF_ERROR(device_->submit(all));
+  HALYARD_RETURN_IF_ERROR(checkFault(fault));
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    const ArgumentPlace& place = places_.outputs[i];
+    const hal::MappedArgument& output = request.outputs()[i];
+    if (outputs[i].isStaged) {
+      std::memcpy(output.data, staging_->mapped() + place.offset, place.bytes);
+    }
+    if (output.data != nullptr) copied += place.bytes;
+  }
+  return okStatus();
+}
+
+}  // namespace halyard::vulkandriver
