@@ -21,7 +21,6 @@ constexpr int32_t kWide = 256;
 constexpr int32_t kTensor = 512;
 constexpr int32_t kRows = 1024;
 
-constexpr size_t kMostItems = size_t{1} << 22;  // quickQuotient is exact below
 // Fewer positions leave most of a tile empty.
 constexpr size_t kFewPositions = 6;
 // So many products of bytes have an exact sum as float32.
@@ -74,8 +73,10 @@ bool isTaken(const Site& site, const WindowPlan& plan, ElementKind kind) {
     return false;
   }
   const FilterShape shape = shapeOf(plan, kind);
-  const size_t inputFours = (plan.input.channels + shape.run - 1) / shape.run * shape.run / 4;
-  if (std::max({positionsOf(plan.input) * inputFours, positionsOf(plan.output),
+  const size_t channels = plan.input.channels;
+  const size_t widenedFours =
+      channels % shape.run == 0 ? 0 : positionsOf(plan.input) * (channels / 4 + 4);
+  if (std::max({widenedFours, positionsOf(plan.output),
                 kFewPositions * shape.blocks() * kPackedChannels}) >= kMostItems) {
     return false;
   }
