@@ -1,5 +1,5 @@
-// Convolutions, full connections and pools at the edges of tiles, against the reference kernels. Both
-// forms of the shaders are tested: for devices that compute on the processor, and for GPUs.
+// Convolutions, full connections and pools at the edges of tiles, against the reference kernels.
+// Both forms of the shaders are tested: for devices that compute on the processor, and for GPUs.
 #include <gtest/gtest.h>
 
 #include <random>
@@ -217,6 +217,30 @@ TEST_P(TilesTest, DepthwiseConvolutionsAndPools) {
   layers.push_back(
       {.type = OperationType::DEPTHWISE_CONV_2D, .size = 9, .filter = 3, .dilation = 2});
   check(layers);
+}
+
+TEST_P(TilesTest, ProductsOfMatrices) {
+  std::mt19937 random(1);
+  for (const uint32_t rows : {1, 5, 33, 70}) {
+    for (const uint32_t columns : {1, 6, 8, 20}) {
+      for (const uint32_t depth : {4, 7, 32}) {
+        for (const bool isTransposed : {false, true}) {
+          LegalCase legal;
+          legal.type = OperationType::BATCH_MATMUL;
+          const auto type = OperandType::TENSOR_FLOAT32;
+          const Shape right = isTransposed ? Shape{3, columns, depth} : Shape{3, depth, columns};
+          legal.inputs = {randomOperand(type, {3, rows, depth}, 0, 0, random),
+                          randomOperand(type, right, 0, 0, random), TestOperand::boolean(false),
+                          TestOperand::boolean(isTransposed)};
+          legal.outputs = {TestOperand::output(type)};
+          const Status tried = ops::testing::tryCase(*ops::definitionOf(legal.type), legal);
+          ASSERT_TRUE(tried.ok()) << tried.toString();
+          EXPECT_TRUE(testing::check(*device_, modelOf(legal), legal));
+          ASSERT_FALSE(HasFailure()) << rows << " x " << depth << " x " << columns;
+        }
+      }
+    }
+  }
 }
 
 INSTANTIATE_TEST_SUITE_P(Shaders, TilesTest, ::testing::Values("", "--gpu-shaders"),

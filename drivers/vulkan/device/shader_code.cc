@@ -46,6 +46,9 @@ constexpr uint32_t kSoftwareMove[] = {
 constexpr uint32_t kSoftmax[] = {
 #include <shaders/softmax.inc>
 };
+constexpr uint32_t kSoftwareRecurrent[] = {
+#include <shaders/recurrent_software.inc>
+};
 constexpr uint32_t kProduct[] = {
 #include <shaders/product.inc>
 };
@@ -67,7 +70,7 @@ std::span<const uint32_t> shaderCode(Shader shader, bool software) {
     case Shader::CHOICE:
       return kChoice;
     case Shader::RECURRENT:
-      return kRecurrent;
+      return choose(software, kSoftwareRecurrent, kRecurrent);
     case Shader::UNARY:
       return choose(software, kSoftwareUnary, kUnary);
     case Shader::MOVE:

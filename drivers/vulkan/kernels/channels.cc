@@ -12,7 +12,6 @@ constexpr int32_t kDense = 4;  // in OPTION
 constexpr int32_t k3x3 = 8;
 constexpr size_t kPositions = 4;
 
-constexpr size_t kMostItems = size_t{1} << 22;  // quickQuotient is exact below
 // Sums of bytes, and of products of bytes, are exact as float32.
 constexpr int64_t kMostCells = 1 << 16;
 constexpr int64_t kMostTaps = 256;

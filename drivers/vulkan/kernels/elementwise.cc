@@ -112,7 +112,7 @@ std::optional<int32_t> repetition(const Shape& input, const Shape& result) {
 bool addBinaryFours(const Site& site, Variant variant, std::optional<Place> table,
                     Recording& recording) {
   const size_t count = site.output(0).elementCount();
-  if (count % 4 != 0 || count >= size_t{1} << 22) return false;
+  if (count % 4 != 0 || count / 4 >= kMostItems) return false;
   const auto a = repetition(site.input(0).dims, site.output(0).dims);
   const auto b = repetition(site.input(1).dims, site.output(0).dims);
   if (!a || !b) return false;

@@ -18,8 +18,9 @@ constexpr int32_t kOdd = 8;
 constexpr int32_t kWhole = 16;
 constexpr int32_t kPositions = 32;  // times the positions of a tile
 constexpr int32_t kWide = 256;
+constexpr int32_t kTensor = 512;
+constexpr int32_t kRows = 1024;
 
-constexpr size_t kMostItems = size_t{1} << 22;  // quickQuotient is exact below
 // Fewer positions leave most of a tile empty.
 constexpr size_t kFewPositions = 6;
 // So many products of bytes have an exact sum as float32.
@@ -72,8 +73,10 @@ bool isTaken(const Site& site, const WindowPlan& plan, ElementKind kind) {
     return false;
   }
   const FilterShape shape = shapeOf(plan, kind);
-  const size_t inputFours = (plan.input.channels + shape.run - 1) / shape.run * shape.run / 4;
-  if (std::max({positionsOf(plan.input) * inputFours, positionsOf(plan.output),
+  const size_t channels = plan.input.channels;
+  const size_t widenedFours =
+      channels % shape.run == 0 ? 0 : positionsOf(plan.input) * (channels / 4 + 4);
+  if (std::max({widenedFours, positionsOf(plan.output),
                 kFewPositions * shape.blocks() * kPackedChannels}) >= kMostItems) {
     return false;
   }
@@ -192,6 +195,36 @@ Result<bool> addProduct(const Site& site, const WindowPlan& plan, Recording& rec
                   static_cast<int32_t>(filterKind), option},
                  std::move(parameters),
                  static_cast<uint32_t>(tiles.items)});
+  return true;
+}
+
+Result<bool> addMatrixProduct(const Site& site, const MatrixProduct& product,
+                              Recording& recording) {
+  const auto& [batch, rows, columns, depth, isRightTransposed] = product;
+  HALYARD_ASSIGN_OR_RETURN(const ElementKind kind, elementKind(site.input(0).type));
+  if (!isReal(kind) || depth % 4 != 0) return false;
+  const FilterShape shape = {columns, 1, depth};
+  const Tiles tiles = tilesOf(rows, shape, recording.lanes());
+  if (std::max(batch * tiles.items, batch * rows) >= kMostItems) return false;
+  const size_t fours = shape.fours();
+  std::vector<Parameter> parameters = {site.in(0), site.in(1),
+                                       recording.scratch(packedBiasBytes(shape)), site.out(0)};
+  append(parameters, rows, columns, shape.blocks(), fours);
+  append(parameters, 0, 0, fours, 0);
+  append(parameters, 1, 1, shape.blocks(), 1);
+  append(parameters, 1, 1, 0, 0);
+  append(parameters, 1, 1, 1, 1);
+  append(parameters, 1, 1, fours, 0);
+  append(parameters, 0, 0, 0, 0);
+  append(parameters, 0, 0, 0, 0);
+  append(parameters, tiles.items / recording.lanes(), rows * fours, depth * columns, 0);
+  const int32_t option = kFlat | kWhole | kTensor | (isRightTransposed ? kRows : 0) |
+                         (columns % 4 != 0 ? kOdd : 0) |
+                         static_cast<int32_t>(tiles.positions) * kPositions;
+  recording.add({Shader::PRODUCT,
+                 {kTile, static_cast<int32_t>(kind), static_cast<int32_t>(kind), option},
+                 std::move(parameters),
+                 static_cast<uint32_t>(batch * tiles.items)});
   return true;
 }
 

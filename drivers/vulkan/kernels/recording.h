@@ -39,6 +39,9 @@ struct Parameter {
   bool isPlace = false;
 };
 
+// quickQuotient of shaders/quads.glsl is exact for smaller numbers.
+inline constexpr size_t kMostItems = size_t{1} << 22;
+
 struct Dispatch {
   Shader shader;
   Variant variant;

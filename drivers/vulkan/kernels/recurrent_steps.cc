@@ -1,5 +1,7 @@
 #include "kernels/recurrent_steps.h"
 
+#include <algorithm>
+
 namespace halyard::vulkandriver {
 namespace {
 
@@ -72,7 +74,9 @@ void RecurrentSteps::multiply(Place sums, size_t rows, size_t gates, size_t cell
     parameters.insert(parameters.end(), term.weights.begin(), term.weights.end());
     for (size_t i = term.weights.size(); i < kGates; ++i) parameters.emplace_back(kAbsent);
   }
-  add(kProducts, std::move(parameters), rows * gates * cells);
+  const bool areFours = std::ranges::all_of(
+      terms, [](const GateTerm& term) { return (term.first | term.stride | term.depth) % 4 == 0; });
+  add(kProducts, std::move(parameters), rows * gates * cells, areFours ? 1 : 0);
 }
 
 void RecurrentSteps::normalize(const LstmCell& cell, size_t gate, size_t rows, Place sums,

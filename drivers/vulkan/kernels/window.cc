@@ -172,6 +172,12 @@ Status recordMatmul(const Site& site, Recording& recording) {
   const uint32_t columns = result[result.size() - 1];
   const uint32_t depth = left[left.size() - (adjointLeft ? 2 : 1)];
   const auto batch = static_cast<uint32_t>(site.output(0).elementCount() / rows / columns);
+  if (!adjointLeft) {
+    HALYARD_ASSIGN_OR_RETURN(
+        const bool isTaken,
+        addMatrixProduct(site, {batch, rows, columns, depth, adjointRight}, recording));
+    if (isTaken) return okStatus();
+  }
   WindowPlan plan;
   plan.hasBias = false;
   plan.input = {batch, rows, 1, depth};

@@ -1,5 +1,5 @@
-// Convolutions and full connections as products of matrices: rows are positions of the result,
-// columns are its channels.
+// Convolutions, full connections and products of matrices. Rows are positions of the result, columns
+// are its channels, the right side is the filter.
 #version 450
 #include "memory.glsl"
 #include "quads.glsl"
@@ -19,6 +19,9 @@ const bool IS_FLAT = (OPTION & 4) != 0;  // each position of the image is one of
 const bool IS_ODD = (OPTION & 8) != 0;   // the result's channels are no multiple of 4
 const bool IS_WHOLE = (OPTION & 16) != 0;  // one chunk holds all products of a result
 const bool IS_WIDE = (OPTION & 256) != 0;  // bytes: taps have a multiple of 16, in the filter too
+// Reals: the filter is not packed, but a tensor [batch][depth][channels] or [batch][channels][depth].
+const bool IS_TENSOR = (OPTION & 512) != 0;
+const bool IS_ROWS = (OPTION & 1024) != 0;
 
 const int MOST = 4;                  // positions of a tile
 const int POSITIONS = (OPTION >> 5) & 7;
@@ -42,6 +45,11 @@ ivec4 moves;    // strides, dilations
 ivec4 chunks;   // filter's width; taps and fours of a chunk; place of the values outside
 ivec4 scales;   // multipliers, zero points of the filter and of the result
 ivec4 range;    // lowest and highest result
+ivec4 batch;    // tiles; fours of the image, elements of the filter
+
+// In a tensor: the first element of the tile's batch, and the first channel of the tile.
+int filterFirst = 0;
+int firstChannel = 0;
 
 void readParameters() {
   places = parameters4(0);
@@ -53,6 +61,7 @@ void readParameters() {
   chunks = parameters4(6);
   scales = parameters4(7);
   range = parameters4(8);
+  batch = parameters4(9);
 }
 
 vec4 valuesAt(int four) { return loadFour(TYPE, places.x, four); }
@@ -60,6 +69,17 @@ vec4 valuesAt(int four) { return loadFour(TYPE, places.x, four); }
 vec4 weightsAt(int four) {
   if (isReal(TYPE)) return loadFour(FLOAT32, places.y, four);
   return loadFour(RESULT_TYPE, places.y, four) - float(scales.y);
+}
+
+// Weights 4 i to 4 i + 3 of channel c of the tile.
+vec4 tensorFour(int c, int i) {
+  const int channel = min(firstChannel + c, extents.y - 1);
+  if (IS_ROWS) return loadFour(TYPE, places.y, (filterFirst >> 2) + channel * extents.w + i);
+  vec4 weights;
+  [[unroll]] for (int d = 0; d < 4; ++d) {
+    weights[d] = loadReal(TYPE, places.y, filterFirst + (4 * i + d) * extents.y + channel);
+  }
+  return weights;
 }
 
 struct Rows {
@@ -142,13 +162,13 @@ void addFour(int cells[MOST], int i, int weights, int lane, inout float sums[CHA
   vec4 values[MOST];
   [[unroll]] for (int p = 0; p < POSITIONS; ++p) values[p] = valuesAt(cells[p] + i);
 #ifdef SOFTWARE
-  const vec4 own = weightsAt(weights + lane);
+  const vec4 own = IS_TENSOR ? tensorFour(lane, i) : weightsAt(weights + lane);
 #endif
   [[unroll]] for (int c = 0; c < CHANNELS; ++c) {
 #ifdef SOFTWARE
     const vec4 weight = subgroupShuffle(own, c);
 #else
-    const vec4 weight = weightsAt(weights + c);
+    const vec4 weight = IS_TENSOR ? tensorFour(c, i) : weightsAt(weights + c);
 #endif
     [[unroll]] for (int p = 0; p < POSITIONS; ++p) sums[c][p] += dot(values[p], weight);
   }
@@ -214,11 +234,18 @@ void addChunk(Rows rows, int block, int lane, ivec2 taps, ivec2 fours,
 
 void computeTile(int item) {
   const int lane = item % LANES;
-  const int tile = tileOf(item);
+  int tile = tileOf(item);
+  const int n = IS_TENSOR ? quickQuotient(tile, batch.x) : 0;
+  if (IS_TENSOR) tile -= n * batch.x;
   const int stripe = quickQuotient(tile, extents.z);
   const int block = tile - stripe * extents.z;
   const int position = (stripe * LANES + lane) * POSITIONS;
-  const Rows rows = rowsOf(position, block);
+  Rows rows = rowsOf(position, block);
+  if (IS_TENSOR) {
+    filterFirst = n * batch.z;
+    firstChannel = block * CHANNELS;
+    [[unroll]] for (int p = 0; p < POSITIONS; ++p) rows.first[p] += n * batch.y;
+  }
 
   float sums[CHANNELS][MOST];
   int totals[CHANNELS][MOST];
@@ -253,7 +280,7 @@ void computeTile(int item) {
     const int channel = block * CHANNELS + c;
     [[unroll]] for (int p = 0; p < POSITIONS; ++p) {
       if (position + p >= extents.x) continue;
-      const int i = (position + p) * extents.y + channel;
+      const int i = (n * extents.x + position + p) * extents.y + channel;
       if (isReal(TYPE)) {
         const vec4 four = vec4(sums[c][p], sums[c + 1][p], sums[c + 2][p], sums[c + 3][p]);
         storeReals(i, channel, finishedReals(four, channel));

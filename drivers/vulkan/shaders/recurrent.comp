@@ -1,6 +1,7 @@
 // The parts of a step of recurrent networks. Values between the parts are float32.
 #version 450
 #include "memory.glsl"
+#include "quads.glsl"
 
 // FUNCTION: one of these. TYPE: the model's type. OPTION: the activation, as an NNAPI code with
 // TANH 4 and SIGMOID 6.
@@ -37,7 +38,8 @@ void copyValue(int i) { storeReal(RESULT_TYPE, parameter(1), i, loadReal(TYPE, p
 
 // Sums of products for all gates of a row: [rows][gates][cells].
 // Parameters: sums, gates, cells, terms. For each term: values, whether they are float32, first
-// element, step between rows, depth, and four offsets of weights [cells][depth].
+// element, step between rows, depth, and four offsets of weights [cells][depth]. OPTION: 1 if all of
+// first, step and depth are multiples of 4.
 void multiply(int i) {
   const int cells = parameter(2);
   const int width = parameter(1) * cells;
@@ -52,6 +54,14 @@ void multiply(int i) {
     const int first = parameter(at + 2) + row * parameter(at + 3);
     const int depth = parameter(at + 4);
     const int weights = parameter(at + 5 + gate);
+    if (OPTION == 1) {
+      for (int d = 0; d < depth >> 2; ++d) {
+        vec4 value = loadFour(FLOAT32, values, (first >> 2) + d);
+        if (TYPE != FLOAT32) value = isSingle ? value : loadFour(TYPE, values, (first >> 2) + d);
+        sum += dot(value, loadFour(TYPE, weights, cell * (depth >> 2) + d));
+      }
+      continue;
+    }
     for (int d = 0; d < depth; ++d) {
       const float value =
           isSingle ? single(values, first + d) : loadReal(TYPE, values, first + d);
