@@ -58,8 +58,7 @@ Status measure(hal::Device& device, const std::string& name) {
   }
   const double middle = median(times);
   std::printf("%-60s first %7.0f  median %8.3f  best %8.3f  processors %8.3f ms\n", name.c_str(),
-              first, middle, times.front(),
-              *std::min_element(processor.begin(), processor.end()));
+              first, middle, times.front(), *std::min_element(processor.begin(), processor.end()));
   return okStatus();
 }
 
