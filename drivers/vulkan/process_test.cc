@@ -3,6 +3,9 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <fstream>
+
+#include "device/vulkan_device.h"
 #include "hal/client/remote_device.h"
 #include "hal/manifest/manifest.h"
 #include "svdf_for_test.h"
@@ -67,6 +70,49 @@ TEST(VulkanProcessTest, TheReasonOfARefusedStartReachesTheRuntime) {
   const auto remote = hal::RemoteDevice::open(*loop, manifest);
   EXPECT_EQ(remote.status().code(), ResultCode::UNAVAILABLE_DEVICE);
   EXPECT_THAT(remote.status().message(), HasSubstr("argument --soft of the Vulkan driver"));
+}
+
+TEST(VulkanProcessTest, ADeviceIsChosenByItsNameOrUuid) {
+  const auto first = VulkanDevice::open({.software = true});
+  if (!first.ok()) GTEST_SKIP() << "NO VULKAN DEVICE, NOTHING IS TESTED";
+  const std::string name = (*first)->name();
+  EXPECT_THAT(driverName(name), ::testing::MatchesRegex("vulkan-[a-z0-9_]+"));
+  EXPECT_EQ((*first)->uuid().size(), 32u);
+  for (const std::string& choice : {name, driverName(name), (*first)->uuid()}) {
+    const std::string arguments[] = {"--software", "--device", choice};
+    const auto device = makeVulkanDriver(arguments);
+    ASSERT_TRUE(device.ok()) << device.status().toString();
+    EXPECT_EQ((*device)->info().name, driverName(name));
+  }
+  const std::string other[] = {"--software", "--device", "no such device"};
+  const Status refused = makeVulkanDriver(other).status();
+  EXPECT_EQ(refused.code(), ResultCode::UNAVAILABLE_DEVICE);
+  EXPECT_THAT(refused.message(), HasSubstr("it is not no such device"));
+  EXPECT_THAT(refused.message(), HasSubstr((*first)->uuid()));
+  const std::string nothing[] = {"--device"};
+  EXPECT_EQ(makeVulkanDriver(nothing).status().code(), ResultCode::BAD_DATA);
+}
+
+TEST(VulkanProcessTest, CapabilitiesComeFromAFile) {
+  const std::string path = ::testing::TempDir() + "/vulkan_capabilities.json";
+  std::ofstream(path) << R"({"capabilities": {"default": {"exec_time": 7, "power_usage": 8}}})";
+  const std::string arguments[] = {"--software", "--capabilities", path};
+  const auto device = makeVulkanDriver(arguments);
+  if (!device.ok()) GTEST_SKIP() << "NO VULKAN DEVICE: " << device.status().toString();
+  const auto float32 = (*device)->info().capabilities.lookup(OperandType::TENSOR_FLOAT32);
+  EXPECT_EQ(float32.execTime, 7);
+  EXPECT_EQ(float32.powerUsage, 8);
+  // The figures replace predictions.
+  const auto model = validated(testing::svdfModel()).value();
+  const auto supported = (*device)->getSupportedOperations(model);
+  ASSERT_TRUE(supported.ok()) << supported.status().toString();
+  EXPECT_FALSE(supported->front().cost.has_value());
+  const auto predicting =
+      makeVulkanDriver(std::span(arguments).first(1)).value()->getSupportedOperations(model);
+  ASSERT_TRUE(predicting.ok()) << predicting.status().toString();
+  EXPECT_GT(predicting->front().cost.value_or(0), 0);
+  const std::string missing[] = {"--software", "--capabilities", path + ".missing"};
+  EXPECT_THAT(makeVulkanDriver(missing).status().message(), HasSubstr(".missing"));
 }
 
 TEST(VulkanProcessTest, OtherArgumentsAreRefused) {

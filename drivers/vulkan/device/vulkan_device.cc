@@ -338,11 +338,11 @@ std::string VulkanDevice::codeIdentity() const {
 }
 
 Result<std::vector<uint8_t>> VulkanDevice::pipelineData() const {
+  const std::lock_guard lock(pipelineMutex_);
   size_t bytes = 0;
   HALYARD_RETURN_IF_ERROR(vulkanStatus(
       table_.vkGetPipelineCacheData(device_, pipelineCache_, &bytes, nullptr), "sizing code"));
   std::vector<uint8_t> data(bytes);
-  // Another thread may have added more: that is not in it, and the result is VK_INCOMPLETE.
   HALYARD_RETURN_IF_ERROR(vulkanStatus(
       table_.vkGetPipelineCacheData(device_, pipelineCache_, &bytes, data.data()), "saving code"));
   data.resize(bytes);

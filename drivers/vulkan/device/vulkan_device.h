@@ -143,7 +143,7 @@ class VulkanDevice : public std::enable_shared_from_this<VulkanDevice> {
   std::atomic<bool> isLost_ = false;
   std::atomic<VkResult> failure_ = VK_SUCCESS;
   std::atomic<int> untilFailure_ = 0;
-  std::mutex pipelineMutex_;
+  mutable std::mutex pipelineMutex_;  // guards the pipelines and their cache
   std::map<std::tuple<Shader, Variant>, VkPipeline> pipelines_;
 };
 
