@@ -155,5 +155,24 @@ TEST(ResultForTest, SaysWhichOutputsDoNotFit) {
   EXPECT_TRUE(resultFor(model, *mapped, {{0}}).status.ok()) << "an output without elements fits";
 }
 
+class MemoryOfADriver final : public DeviceMemory {
+ public:
+  Status read(std::span<uint8_t>, const Shape&) override { return okStatus(); }
+  Status write(std::span<const uint8_t>, const Shape&) override { return okStatus(); }
+};
+
+TEST(ValidateRequestTest, TakesTheDriversOwnMemory) {
+  const Model model = bytesModel();
+  Request request;
+  request.pools = {std::make_shared<MemoryOfADriver>(), std::make_shared<MemoryOfADriver>()};
+  request.inputs = {inPool(0, 0, 0)};
+  request.outputs = {inPool(1, 0, 0)};
+  const Status status = validateRequest(model, request, true);
+  EXPECT_TRUE(status.ok()) << status.toString();
+  request.pools[1] = DeviceMemoryPtr();
+  EXPECT_THAT(validateRequest(model, request, true).toString(),
+              HasSubstr("request pool 1 has no memory"));
+}
+
 }  // namespace
 }  // namespace halyard::hal

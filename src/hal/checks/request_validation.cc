@@ -85,6 +85,8 @@ Status validateRequest(const Model& model, const Request& request, bool allowUns
       if (*memory == nullptr || (*memory)->fd() < 0) {
         return badData("request pool {} has no file descriptor", i);
       }
+    } else if (const auto* own = std::get_if<DeviceMemoryPtr>(&request.pools[i])) {
+      if (*own == nullptr) return badData("request pool {} has no memory", i);
     } else if (std::get<uint32_t>(request.pools[i]) == 0) {
       return badData("request pool {} has token 0", i);
     }
