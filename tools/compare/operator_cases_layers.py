@@ -386,7 +386,12 @@ def stablehlo_gather(d, name):
     x = d.tensor("f32", shape)
     tuples = d.ints(indices if has_tuples else indices[..., 0], d.pick(("i32", "i64")),
                     constant=False)
-    d.output("f32")
+    y = d.output("f32")
+    # The interpreter takes the shape of the result from the file.
+    slices = iter([size for at, size in enumerate(sizes) if at not in collapsed])
+    outer = iter(batch)
+    d.tensors[y].shape = [next(slices) if at in offsets else next(outer)
+                          for at in range(result_rank)]
     d.operator(name, [x, tuples], second_options="StablehloGatherOptions", offsetDims=offsets,
                collapsedSliceDims=collapsed, startIndexMap=index_map, indexVectorDim=len(batch),
                sliceSizes=sizes, indicesAreSorted=False)
