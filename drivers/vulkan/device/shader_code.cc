@@ -49,6 +49,9 @@ constexpr uint32_t kSoftmax[] = {
 constexpr uint32_t kSoftwareRecurrent[] = {
 #include <shaders/recurrent_software.inc>
 };
+constexpr uint32_t kSoftwareResize[] = {
+#include <shaders/resize_software.inc>
+};
 constexpr uint32_t kProduct[] = {
 #include <shaders/product.inc>
 };
@@ -76,7 +79,7 @@ std::span<const uint32_t> shaderCode(Shader shader, bool software) {
     case Shader::MOVE:
       return choose(software, kSoftwareMove, kMove);
     case Shader::RESIZE:
-      return kResize;
+      return choose(software, kSoftwareResize, kResize);
     case Shader::LINES:
       return kLines;
     case Shader::WINDOW:

@@ -190,7 +190,9 @@ Status recordLine(const Site& site, Recording& recording) {
   HALYARD_RETURN_IF_ERROR(ops::readOptionalAxis(site.context, hasBeta ? 2 : 1, &axis));
   const auto view = ops::axisView(dims, axis);
   constexpr size_t kLong = 32;
-  if (hasBeta && view.inner == 1 && view.extent >= kLong) {
+  // A software device runs a work group in turns. It is better off with a line per work item.
+  const size_t mostLines = recording.lanes() == kSoftwareLanes ? kSoftwareLanes : SIZE_MAX;
+  if (hasBeta && view.inner == 1 && view.extent >= kLong && view.outer <= mostLines) {
     HALYARD_ASSIGN_OR_RETURN(const ElementKind kind, elementKind(site.input(0).type));
     if (isReal(kind) || function == kSoftmax) {
       addSoftmax(site, kind, view.extent, plan.beta, recording);

@@ -10,8 +10,8 @@
 namespace halyard::vulkandriver {
 namespace {
 
-bool isByteFilter(const ops::Tensor& filter) {
-  return filter.type != OperandType::TENSOR_FLOAT32 && filter.type != OperandType::TENSOR_FLOAT16;
+bool isByteFilter(OperandType type) {
+  return type != OperandType::TENSOR_FLOAT32 && type != OperandType::TENSOR_FLOAT16;
 }
 
 float asStored(float value) { return value; }
@@ -36,32 +36,34 @@ void pack(const From* from, const FilterShape& shape, To nothing, To* to) {
   }
 }
 
-int32_t weightAt(const ops::Tensor& filter, size_t i) {
+int32_t weightAt(const RawValues& filter, size_t i) {
   if (filter.type == OperandType::TENSOR_QUANT8_ASYMM) return filter.as<uint8_t>()[i];
   return filter.as<int8_t>()[i];
 }
 
 }  // namespace
 
-size_t packedFilterBytes(const ops::Tensor& filter, const FilterShape& shape) {
+RawValues rawValues(const ops::Tensor& tensor) {
+  return {tensor.type, tensor.data, ops::filterZeroPoint(tensor)};
+}
+
+size_t packedFilterBytes(OperandType filter, const FilterShape& shape) {
   const size_t weights = shape.blocks() * kPackedChannels * shape.taps * shape.fours() * 4;
   return isByteFilter(filter) ? weights : weights * sizeof(float);
 }
 
-void packFilter(const ops::Tensor& filter, const FilterShape& shape, std::span<uint8_t> to) {
+void packFilter(const RawValues& filter, const FilterShape& shape, std::span<uint8_t> to) {
   if (filter.type == OperandType::TENSOR_FLOAT32) {
     pack(filter.as<float>(), shape, 0.0f, reinterpret_cast<float*>(to.data()));
   } else if (filter.type == OperandType::TENSOR_FLOAT16) {
     pack(filter.as<Float16>(), shape, 0.0f, reinterpret_cast<float*>(to.data()));
   } else {
-    pack(filter.as<uint8_t>(), shape, static_cast<uint8_t>(ops::filterZeroPoint(filter)),
-         to.data());
+    pack(filter.as<uint8_t>(), shape, static_cast<uint8_t>(filter.zeroPoint), to.data());
   }
 }
 
-void packBias(const ops::Tensor& bias, std::span<uint8_t> to) {
+void packBias(const RawValues& bias, size_t channels, std::span<uint8_t> to) {
   auto* const values = reinterpret_cast<float*>(to.data());
-  const size_t channels = bias.elementCount();
   std::fill_n(values, to.size() / sizeof(float), 0.0f);
   for (size_t c = 0; c < channels; ++c) {
     values[c] = bias.type == OperandType::TENSOR_FLOAT16 ? toFloat(bias.as<Float16>()[c])
@@ -69,14 +71,15 @@ void packBias(const ops::Tensor& bias, std::span<uint8_t> to) {
   }
 }
 
-void packAddends(const ops::Tensor& filter, const ops::Tensor& bias, const FilterShape& shape,
+void packAddends(const RawValues& filter, const RawValues& bias, const FilterShape& shape,
                  int32_t inputZeroPoint, std::span<uint8_t> to) {
   std::ranges::fill(to, uint8_t{0});
   const size_t weights = shape.taps * shape.depth;
-  const int32_t zeroPoint = ops::filterZeroPoint(filter);
   for (size_t c = 0; c < shape.channels; ++c) {
     int64_t sum = 0;
-    for (size_t i = 0; i < weights; ++i) sum += weightAt(filter, c * weights + i) - zeroPoint;
+    for (size_t i = 0; i < weights; ++i) {
+      sum += weightAt(filter, c * weights + i) - filter.zeroPoint;
+    }
     // The device's sums wrap around in the same way.
     const auto addend = static_cast<int32_t>(bias.as<int32_t>()[c] - sum * inputZeroPoint);
     std::memcpy(to.data() + c * sizeof addend, &addend, sizeof addend);

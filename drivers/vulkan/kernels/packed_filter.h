@@ -11,6 +11,19 @@ namespace halyard::vulkandriver {
 
 inline constexpr size_t kPackedChannels = 8;
 
+// The values of a filter or a bias in the model.
+struct RawValues {
+  OperandType type;
+  const void* data;
+  int32_t zeroPoint;
+
+  template <typename T>
+  const T* as() const {
+    return static_cast<const T*>(data);
+  }
+};
+RawValues rawValues(const ops::Tensor& tensor);
+
 // A filter as the model stores it: [channels][taps][depth].
 struct FilterShape {
   size_t channels;
@@ -25,16 +38,16 @@ struct FilterShape {
 
 // [blocks of channels][taps][runs of the depth][channels of a block][run]. Weights of float16
 // become float32. Values behind the last channel or depth add nothing to a sum.
-size_t packedFilterBytes(const ops::Tensor& filter, const FilterShape& shape);
-void packFilter(const ops::Tensor& filter, const FilterShape& shape, std::span<uint8_t> to);
+size_t packedFilterBytes(OperandType filter, const FilterShape& shape);
+void packFilter(const RawValues& filter, const FilterShape& shape, std::span<uint8_t> to);
 
 // A float32 or an int32 for each channel of all blocks.
 inline size_t packedBiasBytes(const FilterShape& shape) {
   return shape.blocks() * kPackedChannels * 4;
 }
-void packBias(const ops::Tensor& bias, std::span<uint8_t> to);
+void packBias(const RawValues& bias, size_t channels, std::span<uint8_t> to);
 // For bytes: the device sums products of inputs with their zero point; the addend takes it away.
-void packAddends(const ops::Tensor& filter, const ops::Tensor& bias, const FilterShape& shape,
+void packAddends(const RawValues& filter, const RawValues& bias, const FilterShape& shape,
                  int32_t inputZeroPoint, std::span<uint8_t> to);
 // Whether the filter of bytes has its scales, and no sum with its bias leaves 32 bits.
 bool sumsFit(const ops::Tensor& filter, const ops::Tensor& bias, const FilterShape& shape);

@@ -144,16 +144,16 @@ Result<bool> addProduct(const Site& site, const WindowPlan& plan, Recording& rec
   HALYARD_ASSIGN_OR_RETURN(const ElementKind kind, elementKind(site.input(0).type));
   if (!isTaken(site, plan, kind)) return false;
   HALYARD_ASSIGN_OR_RETURN(const ElementKind filterKind, elementKind(site.input(1).type));
-  const ops::Tensor filter = site.input(1);
-  const ops::Tensor bias = site.input(2);
+  const RawValues filter = rawValues(site.input(1));
+  const RawValues bias = rawValues(site.input(2));
   const FilterShape shape = shapeOf(plan, kind);
   const Place weights =
-      recording.constant(packedFilterBytes(filter, shape),
+      recording.constant(packedFilterBytes(filter.type, shape),
                          [filter, shape](std::span<uint8_t> to) { packFilter(filter, shape, to); });
   const int32_t zeroPoint = site.input(0).zeroPoint;
   const Place addends = recording.constant(packedBiasBytes(shape), [=](std::span<uint8_t> to) {
     if (isReal(kind)) {
-      packBias(bias, to);
+      packBias(bias, shape.channels, to);
     } else {
       packAddends(filter, bias, shape, zeroPoint, to);
     }
@@ -178,7 +178,7 @@ Result<bool> addProduct(const Site& site, const WindowPlan& plan, Recording& rec
   if (!isReal(kind)) {
     const auto range = ops::activationRange(plan.activation, site.output(0));
     parameters.emplace_back(addMultipliers(site, shape.blocks() * kPackedChannels, recording));
-    append(parameters, ops::filterZeroPoint(filter), site.output(0).zeroPoint, 0);
+    append(parameters, filter.zeroPoint, site.output(0).zeroPoint, 0);
     append(parameters, range.min, range.max);
   }
   const bool isTile = !flat || positionsOf(plan.output) > kFewPositions ||
