@@ -394,7 +394,7 @@ enum {
   HALYARD_TFLITE_CONV_3D = 34,
 
   /**
-   * The transposed convolution of volumes: element (z, y, x) of the input, times the filter, is
+   * The transposed convolution of volumes. Element (z, y, x) of the input, times the filter, is
    * added to the output from (z, y, x) * strides - paddings on.
    *
    * Inputs:
