@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <deque>
 #include <nlohmann/json.hpp>
 
 #include "api/api_for_test.h"
@@ -67,7 +68,7 @@ class DeviceMemoryApi : public ::testing::Test {
     const auto constant = [&](const client::Dims& dims, float scale) {
       const uint32_t index = tensor(dims);
       const size_t count = dims.size() == 2 ? dims[0] * dims[1] : dims[0];
-      std::vector<float> values(count);
+      std::vector<float>& values = constants_.emplace_back(count);
       for (size_t i = 0; i < count; ++i)
         values[i] = scale * std::sin(static_cast<float>(i + index));
       EXPECT_NN_OK(cell_.setOperandValue(static_cast<int32_t>(index), values.data(),
@@ -228,6 +229,8 @@ class DeviceMemoryApi : public ::testing::Test {
 
   static ::halyard::testing::Manifests* manifests_;
   client::Model cell_;
+  // The model refers to them: it copies no value of more than 128 bytes.
+  std::deque<std::vector<float>> constants_;
   uint32_t operands_ = 0;
 };
 ::halyard::testing::Manifests* DeviceMemoryApi::manifests_ = nullptr;
