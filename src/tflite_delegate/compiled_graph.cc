@@ -136,7 +136,7 @@ Status CompiledGraph::bind(std::span<const Bytes> inputs, std::span<const Bytes>
   if (timeoutNs_ != 0) HALYARD_RETURN_IF_FAILED(execution.setTimeout(timeoutNs_));
   // The interpreter has no limit for loops, so the API's greatest one applies.
   if (!model_->model().referenced.empty()) {
-    HALYARD_RETURN_IF_FAILED(execution.setLoopTimeout(UINT64_MAX));
+    HALYARD_RETURN_IF_FAILED(execution.setLoopTimeout(ANeuralNetworks_getMaximumLoopTimeout()));
   }
   for (size_t i = 0; i < inputs.size(); ++i) {
     const std::vector<int32_t>& values = convertedInputs_[i];
