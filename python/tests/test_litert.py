@@ -99,6 +99,21 @@ def test_other_batches(tmp_path):
         assert_same(ours, results(plain, values))
 
 
+@pytest.mark.parametrize("model", ["branch_and_loop", "composite"])
+def test_graphs_of_an_ended_interpreter_are_forgotten(model, tmp_path):
+    """Another interpreter's first graph may have the address of one that a claimed node called."""
+    report = tmp_path / "report.json"
+    delegate = halyard.litert.delegate(claim_all=True, report=report)
+    path = str(SOURCE / "src/import/tflite/fuzz_corpus" / f"{model}.tflite")
+    for _ in range(8):
+        interpreter = Interpreter(path, num_threads=1, experimental_delegates=[delegate])
+        interpreter.allocate_tensors()
+        del interpreter
+        gc.collect()
+    graphs = json.loads(report.read_text())["graphs"]
+    assert [graph["refused"] for graph in graphs] == [[]] * 8
+
+
 @pytest.mark.parametrize("from_memory", [False, True])
 def test_branches_and_loops(from_memory, tmp_path):
     path = str(SOURCE / "src/import/tflite/fuzz_corpus/branch_and_loop.tflite")

@@ -33,20 +33,67 @@ struct Shared {
   const std::optional<CompileSettings> spare;
   Report report;
 
-  // Remembers a graph that a claimed node calls. Returns whether it is new.
-  bool remember(const LiteContext* graph) {
+  // Returns whether kernels compute the nodes that call the graph.
+  bool isCalled(const LiteContext* graph) {
     const std::lock_guard lock(mutex_);
-    return called_.insert(graph).second;
+    return called_.contains(graph);
   }
-  // Returns whether the graph has been remembered, and forgets it.
-  bool forget(const LiteContext* graph) {
+  void addCalled(const LiteContext* graph) {
     const std::lock_guard lock(mutex_);
-    return called_.erase(graph) != 0;
+    called_.insert(graph);
+  }
+  void removeCalled(const LiteContext* graph) {
+    const std::lock_guard lock(mutex_);
+    const auto found = called_.find(graph);
+    if (found != called_.end()) called_.erase(found);
   }
 
  private:
   std::mutex mutex_;
-  std::set<const LiteContext*> called_;
+  std::multiset<const LiteContext*> called_;
+};
+
+// The graphs that claimed nodes call. The interpreter offers them, too, but does not run them. They
+// are exempt as long as the kernels that share this exist: another graph may have the address
+// later.
+class CalledGraphs {
+ public:
+  explicit CalledGraphs(std::shared_ptr<Shared> shared) : shared_(std::move(shared)) {}
+  ~CalledGraphs() {
+    for (const LiteContext* graph : graphs_) shared_->removeCalled(graph);
+  }
+  CalledGraphs(const CalledGraphs&) = delete;
+  CalledGraphs& operator=(const CalledGraphs&) = delete;
+
+  // Adds the graphs, and those that their nodes call.
+  void add(LiteContext* context, std::span<const int32_t> callees) {
+    for (const int32_t callee : callees) {
+      LiteContext* graph = nullptr;
+      if (context->acquireGraph == nullptr ||
+          context->acquireGraph(context, callee, &graph) != LiteStatus::OK) {
+        continue;
+      }
+      if (graphs_.insert(graph).second) {
+        shared_->addCalled(graph);
+        addCalleesOf(graph);
+      }
+      context->releaseGraph(context, callee);
+    }
+  }
+
+ private:
+  void addCalleesOf(LiteContext* graph) {
+    const IntArray* plan = nullptr;
+    if (graph->getExecutionPlan(graph, &plan) != LiteStatus::OK) return;
+    const std::vector<int32_t> nodes(plan->values().begin(), plan->values().end());
+    for (const int32_t index : nodes) {
+      const Result<LiveNode> node = copyNode(graph, index);
+      if (node.ok()) add(graph, node->callees);
+    }
+  }
+
+  const std::shared_ptr<Shared> shared_;
+  std::set<const LiteContext*> graphs_;
 };
 
 // A delegate begins with the structure that the interpreter knows.
@@ -77,8 +124,12 @@ Status guarded(Body body) {
 // A partition of a graph as one node of the interpreter.
 class Kernel {
  public:
-  Kernel(std::shared_ptr<Shared> shared, MappedModel model, size_t graphNumber)
-      : shared_(std::move(shared)), model_(std::move(model)), graphNumber_(graphNumber) {}
+  Kernel(std::shared_ptr<Shared> shared, MappedModel model, size_t graphNumber,
+         std::shared_ptr<CalledGraphs> called)
+      : shared_(std::move(shared)),
+        model_(std::move(model)),
+        graphNumber_(graphNumber),
+        called_(std::move(called)) {}
   ~Kernel() {
     for (const Shaped& shaped : shapes_) {
       shared_->report.addCompilation(graphNumber_, graph_, *shaped.compiled);
@@ -192,6 +243,7 @@ class Kernel {
   const std::shared_ptr<Shared> shared_;
   const MappedModel model_;
   const size_t graphNumber_;
+  const std::shared_ptr<CalledGraphs> called_;
   LiveGraph graph_;
   std::list<Shaped> shapes_;  // the last used one first
   std::vector<Bytes> inputs_;
@@ -204,12 +256,13 @@ struct Pending {
   std::shared_ptr<Shared> shared;
   Selection selection;
   size_t graphNumber = 0;
+  std::shared_ptr<CalledGraphs> called;
 };
 thread_local Pending* pending = nullptr;
 
 Result<std::unique_ptr<Kernel>> makeKernel(LiteContext* context, const DelegateParams& params) {
-  auto kernel =
-      std::make_unique<Kernel>(pending->shared, pending->selection.model, pending->graphNumber);
+  auto kernel = std::make_unique<Kernel>(pending->shared, pending->selection.model,
+                                         pending->graphNumber, pending->called);
   const auto nodes = params.nodes->values();
   for (Partition& partition : pending->selection.partitions) {
     if (!std::ranges::equal(nodes, partition.graph.nodes, {}, {}, &LiveNode::index)) continue;
@@ -279,27 +332,6 @@ Status claimNodes(LiteContext* context, LiteDelegate* delegate, Pending& selecte
   return opFailed("the interpreter does not give the delegate {} nodes", nodes.size());
 }
 
-// Remembers the graphs that claimed nodes call. The interpreter offers them later, but does not run
-// them any more.
-void rememberCallees(LiteContext* context, std::span<const int32_t> callees, Shared& shared) {
-  for (const int32_t callee : callees) {
-    LiteContext* graph = nullptr;
-    if (context->acquireGraph == nullptr ||
-        context->acquireGraph(context, callee, &graph) != LiteStatus::OK) {
-      continue;
-    }
-    const IntArray* plan = nullptr;
-    if (shared.remember(graph) && graph->getExecutionPlan(graph, &plan) == LiteStatus::OK) {
-      const std::vector<int32_t> nodes(plan->values().begin(), plan->values().end());
-      for (const int32_t index : nodes) {
-        const Result<LiveNode> node = copyNode(graph, index);
-        if (node.ok()) rememberCallees(graph, node->callees, shared);
-      }
-    }
-    context->releaseGraph(context, callee);
-  }
-}
-
 // The graphs that the nodes of the partitions call.
 std::vector<int32_t> calleesOf(const std::vector<Partition>& partitions) {
   std::vector<int32_t> callees;
@@ -314,15 +346,13 @@ std::vector<int32_t> calleesOf(const std::vector<Partition>& partitions) {
 LiteStatus prepareGraph(LiteContext* context, LiteDelegate* base) {
   Delegate& delegate = *reinterpret_cast<Delegate*>(base);
   const std::shared_ptr<Shared> shared = delegate.shared;
-  if (shared->forget(context)) return LiteStatus::OK;
+  if (shared->isCalled(context)) return LiteStatus::OK;
   const Status status = guarded([&]() -> Status {
-    Pending selected{shared, {}, 0};
+    Pending selected{shared, {}, 0, std::make_shared<CalledGraphs>(shared)};
     HALYARD_ASSIGN_OR_RETURN(selected.selection, selectNodes(context, shared->settings));
     selected.graphNumber = shared->report.addGraph(selected.selection);
-    const std::vector<int32_t> callees = calleesOf(selected.selection.partitions);
-    HALYARD_RETURN_IF_ERROR(claimNodes(context, base, selected));
-    rememberCallees(context, callees, *shared);
-    return okStatus();
+    selected.called->add(context, calleesOf(selected.selection.partitions));
+    return claimNodes(context, base, selected);
   });
   return status.ok() ? LiteStatus::OK : fail(context, *shared, status);
 }
