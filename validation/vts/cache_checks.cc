@@ -328,8 +328,9 @@ CheckResult replaced(const Setting& setting) {
   return expectFailed(prepared, {Code::GENERAL_FAILURE});
 }
 
-// Meanwhile another thread copies the files of another model, with another token, over these files.
-// The load must fail, or give this model.
+// Meanwhile another thread copies the files of another model, with another token, over these files,
+// and these back, again and again: on a busy machine, a single change would seldom come between two
+// reads. The load must fail, or give this model.
 CheckResult timeOfCheckAndUse(const Setting& setting) {
   const Model add = setting.add(kLong);
   HALYARD_ASSIGN_OR_RETURN(MemoryFiles files, setting.files());
@@ -338,14 +339,17 @@ CheckResult timeOfCheckAndUse(const Setting& setting) {
   HALYARD_RETURN_IF_ERROR(setting.save(add, false, files.open(setting.token), kLong));
   const std::vector<std::string> good = files.contents();
   const std::vector<std::string> bad = other.contents();
-  // The time at which the files change moves through the first milliseconds of the load.
+  // The time at which the files begin to change moves through the first milliseconds of the load.
   const int rounds = setting.full ? 100 : 24;
   for (int i = 0; i < rounds; ++i) {
     files.writeAll(good);
     std::atomic<bool> stop = false;
     std::thread copier([&] {
       std::this_thread::sleep_for(std::chrono::microseconds(250 * (i % 12)));
-      for (size_t k = 0; !stop; ++k) files.write(k % files.count(), bad[k % files.count()]);
+      for (bool isBad = true; !stop; isBad = !isBad) {
+        files.writeAll(isBad ? bad : good);
+        std::this_thread::sleep_for(std::chrono::microseconds(100));
+      }
     });
     const bool saves = i % 4 == 3;
     const CacheHandles handles = files.open(setting.token);
