@@ -1,7 +1,6 @@
 // Converts operators that call other subgraphs of the file. The subgraphs of IF and WHILE become
 // models that the operations refer to. That of a composite becomes a part of the caller.
 #include <algorithm>
-#include <cmath>
 
 #include "import/tflite/converters.h"
 
@@ -11,12 +10,8 @@ namespace {
 using Argument = GraphBuilder::Argument;
 using Callee = std::unique_ptr<VerifiedFile>;
 
-// Converters of files may compute the scale of the same value in different ways.
-constexpr float kScaleNoise = 1e-5f;
-
 bool isSameValue(const Operand& a, const Operand& b) {
-  return a.type == b.type && a.zeroPoint == b.zeroPoint &&
-         std::fabs(a.scale - b.scale) <= kScaleNoise * std::max(a.scale, b.scale);
+  return a.type == b.type && haveSameQuantization(a, b);
 }
 
 // Returns the subgraph, which must take and give this number of values.

@@ -174,22 +174,6 @@ Status convertDetectionPostprocess(Node& node) {
 
 namespace {
 
-// Returns the one value of a constant float input, as a scalar.
-Result<uint32_t> floatNumber(Node& node, size_t i, std::string_view what) {
-  HALYARD_ASSIGN_OR_RETURN(const FileTensor tensor, node.inputInfo(i));
-  if (!tensor.isConstant() || tensor.type != tfl::TensorType::FLOAT32) {
-    return unsupported("{} ({}) is no constant of FLOAT32", what, tensor.text());
-  }
-  HALYARD_ASSIGN_OR_RETURN(const std::span<const uint8_t> bytes, node.builder().contents(tensor));
-  float value = 0;
-  if (bytes.size() != sizeof(value)) {
-    return badData("{} ({}) is {}, expected one value", what, tensor.text(),
-                   shapeText(tensor.dims));
-  }
-  std::memcpy(&value, bytes.data(), sizeof(value));
-  return node.builder().floatScalar(OperandType::TENSOR_FLOAT32, value);
-}
-
 // Version 4 has no sigma and gives no scores.
 template <bool kIsVersion5>
 Status convertNonMaxSuppression(Node& node) {
@@ -201,9 +185,9 @@ Status convertNonMaxSuppression(Node& node) {
                            node.constantInts(2, "the number of boxes", 1));
   if (limits.size() != 1) return badData("the number of boxes has no value");
   HALYARD_ASSIGN_OR_RETURN(const uint32_t limit, node.builder().int32Scalar(limits[0]));
-  HALYARD_ASSIGN_OR_RETURN(const uint32_t iou, floatNumber(node, 3, "the IoU threshold"));
-  HALYARD_ASSIGN_OR_RETURN(const uint32_t score, floatNumber(node, 4, "the score threshold"));
-  HALYARD_ASSIGN_OR_RETURN(const uint32_t sigma, kIsVersion5 ? floatNumber(node, 5, "sigma")
+  HALYARD_ASSIGN_OR_RETURN(const uint32_t iou, node.constantFloat(3, "the IoU threshold"));
+  HALYARD_ASSIGN_OR_RETURN(const uint32_t score, node.constantFloat(4, "the score threshold"));
+  HALYARD_ASSIGN_OR_RETURN(const uint32_t sigma, kIsVersion5 ? node.constantFloat(5, "sigma")
                                                              : node.builder().floatScalar(
                                                                    OperandType::TENSOR_FLOAT32, 0));
   HALYARD_ASSIGN_OR_RETURN(const uint32_t indices, node.output(0));

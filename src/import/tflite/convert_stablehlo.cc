@@ -1,6 +1,5 @@
 // Converts operators with newer options that pad, pick, shift and combine.
 #include <algorithm>
-#include <cstring>
 
 #include "import/tflite/converters.h"
 #include "import/tflite/movement.h"
@@ -65,19 +64,6 @@ Status appendChain(Node& node, uint32_t x, std::vector<Step> steps) {
   return moveElements(node, steps.back().type, x, std::move(steps.back().rest));
 }
 
-// Returns the constant float of input i, as a scalar.
-Result<uint32_t> floatScalarOf(Node& node, size_t i, std::string_view what) {
-  HALYARD_ASSIGN_OR_RETURN(const FileTensor tensor, node.inputInfo(i));
-  float value = 0;
-  if (!tensor.isConstant() || tensor.type != tfl::TensorType::FLOAT32 ||
-      tensor.data.size() != sizeof(value)) {
-    return unsupported("{} ({}) is no constant of FLOAT32", what, tensor.text());
-  }
-  HALYARD_ASSIGN_OR_RETURN(const std::span<const uint8_t> bytes, node.builder().contents(tensor));
-  std::memcpy(&value, bytes.data(), sizeof(value));
-  return node.builder().floatScalar(OperandType::TENSOR_FLOAT32, value);
-}
-
 // Puts elements in between, cuts off what negative paddings remove, and adds borders.
 Status convertPad(Node& node) {
   using Options = tfl::StablehloPadOptions;
@@ -124,7 +110,7 @@ Status convertPad(Node& node) {
   if (std::ranges::any_of(paddings, [](int32_t number) { return number != 0; })) {
     HALYARD_ASSIGN_OR_RETURN(const uint32_t list, node.builder().int32Tensor(
                                                       {static_cast<uint32_t>(rank), 2}, paddings));
-    HALYARD_ASSIGN_OR_RETURN(const uint32_t fill, floatScalarOf(node, 1, "the value"));
+    HALYARD_ASSIGN_OR_RETURN(const uint32_t fill, node.constantFloat(1, "the value"));
     steps.push_back({PAD_V2, {list, fill}});
   }
   return appendChain(node, x, std::move(steps));

@@ -37,17 +37,19 @@ Result<VolumeWindow> windowOf(const Node& node) {
   return window;
 }
 
-Status checkRank(const Node& node, uint32_t operand, std::string_view what) {
+// The depth, height and width of a volume.
+using Sizes = std::array<int64_t, 3>;
+
+Result<Sizes> sizesOf(const Node& node, uint32_t operand, std::string_view what) {
   const Shape& dims = node.operand(operand).dimensions;
-  if (dims.size() == 5) return okStatus();
+  if (dims.size() == 5) return Sizes{dims[1], dims[2], dims[3]};
   return badData("{} is {}, expected 5 dimensions", what, shapeText(dims));
 }
 
 // Returns the operand of the paddings: none, or as many as `small` windows need in `large`, half of
 // them in front.
 Result<uint32_t> paddingsOf(Node& node, const VolumeWindow& window, const Shape& filter,
-                            const std::array<int64_t, 3>& large,
-                            const std::array<int64_t, 3>& small) {
+                            const Sizes& large, const Sizes& small) {
   std::vector<int32_t> paddings(6, 0);
   for (size_t d = 0; d < 3 && window.isSame; ++d) {
     const int64_t extent = (int64_t{filter[d]} - 1) * window.dilations[d] + 1;
@@ -68,8 +70,16 @@ Result<uint32_t> biasOf(Node& node, size_t i, uint32_t channels) {
   return node.builder().addFilledConstant(std::move(zeros), channels * sizeof(float), 0, "no bias");
 }
 
-// Appends the operation's strides, dilations and activation.
-Status appendWindow(Node& node, const VolumeWindow& window, OperandIndexes& inputs) {
+// Returns the operands of a convolution of `x` by the filter of input 1, up to the activation. The
+// bias is the input behind them. `outputs`: the filter's dimension of output channels.
+Result<OperandIndexes> operandsOf(Node& node, const VolumeWindow& window, uint32_t x, size_t bias,
+                                  size_t outputs, const Sizes& large, const Sizes& small) {
+  HALYARD_ASSIGN_OR_RETURN(const uint32_t filter, node.input(1));
+  HALYARD_RETURN_IF_ERROR(sizesOf(node, filter, "the filter").takeStatus());
+  const Shape taps = node.operand(filter).dimensions;
+  HALYARD_ASSIGN_OR_RETURN(const uint32_t added, biasOf(node, bias, taps[outputs]));
+  HALYARD_ASSIGN_OR_RETURN(const uint32_t paddings, paddingsOf(node, window, taps, large, small));
+  OperandIndexes inputs = {x, filter, added, paddings};
   for (const Numbers& numbers : {window.strides, window.dilations}) {
     HALYARD_ASSIGN_OR_RETURN(const uint32_t list, listOf(node, {numbers.begin(), numbers.end()}));
     inputs.push_back(list);
@@ -77,27 +87,20 @@ Status appendWindow(Node& node, const VolumeWindow& window, OperandIndexes& inpu
   HALYARD_ASSIGN_OR_RETURN(const uint32_t activation,
                            node.builder().int32Scalar(window.activation));
   inputs.push_back(activation);
-  return okStatus();
+  return inputs;
 }
 
 Status convertConv3d(Node& node) {
   HALYARD_RETURN_IF_ERROR(node.expectCounts(2, 3, 1));
   HALYARD_ASSIGN_OR_RETURN(const VolumeWindow window, windowOf(node));
   HALYARD_ASSIGN_OR_RETURN(const uint32_t x, node.input(0));
-  HALYARD_ASSIGN_OR_RETURN(const uint32_t filter, node.input(1));
-  HALYARD_RETURN_IF_ERROR(checkRank(node, x, "the input"));
-  HALYARD_RETURN_IF_ERROR(checkRank(node, filter, "the filter"));
-  const Shape taps = node.operand(filter).dimensions;
-  std::array<int64_t, 3> large;
-  std::array<int64_t, 3> small;
+  HALYARD_ASSIGN_OR_RETURN(const Sizes large, sizesOf(node, x, "the input"));
+  Sizes small;
   for (size_t d = 0; d < 3; ++d) {
-    large[d] = node.operand(x).dimensions[d + 1];
     small[d] = (large[d] + window.strides[d] - 1) / window.strides[d];
   }
-  HALYARD_ASSIGN_OR_RETURN(const uint32_t bias, biasOf(node, 2, taps[4]));
-  HALYARD_ASSIGN_OR_RETURN(const uint32_t paddings, paddingsOf(node, window, taps, large, small));
-  OperandIndexes inputs = {x, filter, bias, paddings};
-  HALYARD_RETURN_IF_ERROR(appendWindow(node, window, inputs));
+  HALYARD_ASSIGN_OR_RETURN(OperandIndexes inputs, operandsOf(node, window, x, /*bias=*/2,
+                                                             /*outputs=*/4, large, small));
   HALYARD_ASSIGN_OR_RETURN(const uint32_t y, node.output(0));
   return node.builder().addOperation(CONV_3D, std::move(inputs), {y});
 }
@@ -111,21 +114,11 @@ Status convertConv3dTranspose(Node& node) {
   if (shape.size() != 5) {
     return badData("the shape of the output has {} numbers, expected 5", shape.size());
   }
-  HALYARD_ASSIGN_OR_RETURN(const uint32_t filter, node.input(1));
   HALYARD_ASSIGN_OR_RETURN(const uint32_t x, node.input(2));
-  HALYARD_RETURN_IF_ERROR(checkRank(node, filter, "the filter"));
-  HALYARD_RETURN_IF_ERROR(checkRank(node, x, "the input"));
-  const Shape taps = node.operand(filter).dimensions;
-  std::array<int64_t, 3> large;
-  std::array<int64_t, 3> small;
-  for (size_t d = 0; d < 3; ++d) {
-    large[d] = shape[d + 1];
-    small[d] = node.operand(x).dimensions[d + 1];
-  }
-  HALYARD_ASSIGN_OR_RETURN(const uint32_t bias, biasOf(node, 3, taps[3]));
-  HALYARD_ASSIGN_OR_RETURN(const uint32_t paddings, paddingsOf(node, window, taps, large, small));
-  OperandIndexes inputs = {x, filter, bias, paddings};
-  HALYARD_RETURN_IF_ERROR(appendWindow(node, window, inputs));
+  HALYARD_ASSIGN_OR_RETURN(const Sizes small, sizesOf(node, x, "the input"));
+  const Sizes large = {shape[1], shape[2], shape[3]};
+  HALYARD_ASSIGN_OR_RETURN(OperandIndexes inputs, operandsOf(node, window, x, /*bias=*/3,
+                                                             /*outputs=*/3, large, small));
   HALYARD_ASSIGN_OR_RETURN(const uint32_t size, listOf(node, {shape[1], shape[2], shape[3]}));
   inputs.push_back(size);
   HALYARD_ASSIGN_OR_RETURN(const uint32_t y, node.output(0));

@@ -10,8 +10,6 @@
 namespace halyard::import {
 namespace {
 
-// File converters may compute a shared scale in different ways. Scales that differ by less than
-// this count as equal. 255 steps of such a scale differ by at most 0.003 of a step.
 constexpr float kScaleNoise = 1e-5f;
 
 bool nearlyEqual(float a, float b) {
@@ -200,6 +198,21 @@ Status Node::forward(size_t i, uint32_t operand) {
   return checkForm(tensor.index, operand);
 }
 
+Result<uint32_t> Node::constantFloat(size_t i, std::string_view what) {
+  HALYARD_ASSIGN_OR_RETURN(const FileTensor tensor, inputInfo(i));
+  if (!tensor.isConstant() || tensor.type != tfl::TensorType::FLOAT32) {
+    return unsupported("{} ({}) is no constant of FLOAT32", what, tensor.text());
+  }
+  HALYARD_ASSIGN_OR_RETURN(const std::span<const uint8_t> bytes, builder_.contents(tensor));
+  float value = 0;
+  if (bytes.size() != sizeof(value)) {
+    return badData("{} ({}) is {}, expected one value", what, tensor.text(),
+                   shapeText(tensor.dims));
+  }
+  std::memcpy(&value, bytes.data(), sizeof(value));
+  return builder_.floatScalar(OperandType::TENSOR_FLOAT32, value);
+}
+
 bool Node::isKnown(size_t i) const {
   if (!hasInput(i)) return false;
   const Result<FileTensor> tensor = inputInfo(i);
@@ -250,10 +263,12 @@ Result<std::vector<int32_t>> Node::constantInts(size_t i, std::string_view what,
   return values;
 }
 
+bool haveSameQuantization(const Operand& a, const Operand& b) {
+  return a.zeroPoint == b.zeroPoint && nearlyEqual(a.scale, b.scale);
+}
+
 bool Node::sameQuantization(uint32_t a, uint32_t b) const {
-  const Operand& first = operand(a);
-  const Operand& second = operand(b);
-  return first.zeroPoint == second.zeroPoint && nearlyEqual(first.scale, second.scale);
+  return haveSameQuantization(operand(a), operand(b));
 }
 
 Status Node::shareQuantization(uint32_t output, uint32_t input) {

@@ -34,6 +34,10 @@ inline constexpr Takes kTakesUnscaled = 16;
 // INT16 with a scale. The converter gets the real values as floats, and writes floats.
 inline constexpr Takes kTakesInt16 = 32;
 
+// Returns whether scales and zero points are equal. Converters of files may compute a shared scale
+// in different ways, so scales may differ by 1e-5: at most 0.003 of a step in 255 steps.
+bool haveSameQuantization(const Operand& a, const Operand& b);
+
 class Node {
  public:
   Node(GraphBuilder& builder, size_t index, Takes takes)
@@ -92,6 +96,8 @@ class Node {
   // Returns at most `limit` values of an INT32 or INT64 input that is constant, or follows from
   // shapes.
   Result<std::vector<int32_t>> constantInts(size_t i, std::string_view what, size_t limit) const;
+  // Returns the one value of a constant FLOAT32 input, as a scalar operand.
+  Result<uint32_t> constantFloat(size_t i, std::string_view what);
   // Returns whether constantInts would find values.
   bool isKnown(size_t i) const;
 
