@@ -51,14 +51,27 @@ uint32_t computeFamily(VkPhysicalDevice device) {
   return static_cast<uint32_t>(found - families.begin());
 }
 
-bool hasSoftwareLanes(VkPhysicalDevice device) {
-  VkPhysicalDeviceSubgroupProperties subgroups = {};
-  subgroups.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SUBGROUP_PROPERTIES;
-  VkPhysicalDeviceProperties2 properties = {};
-  properties.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PROPERTIES_2;
-  properties.pNext = &subgroups;
-  vkGetPhysicalDeviceProperties2(device, &properties);
-  return properties.properties.deviceType == VK_PHYSICAL_DEVICE_TYPE_CPU &&
+// Properties of one kind.
+template <typename Properties>
+Properties propertiesOf(VkPhysicalDevice device, VkStructureType kind) {
+  Properties asked = {};
+  asked.sType = kind;
+  VkPhysicalDeviceProperties2 all = {};
+  all.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PROPERTIES_2;
+  all.pNext = &asked;
+  vkGetPhysicalDeviceProperties2(device, &all);
+  return asked;
+}
+
+VkPhysicalDeviceIDProperties idsOf(VkPhysicalDevice device) {
+  return propertiesOf<VkPhysicalDeviceIDProperties>(
+      device, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_ID_PROPERTIES);
+}
+
+bool hasSoftwareLanes(VkPhysicalDevice device, const VkPhysicalDeviceProperties& properties) {
+  const auto subgroups = propertiesOf<VkPhysicalDeviceSubgroupProperties>(
+      device, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SUBGROUP_PROPERTIES);
+  return properties.deviceType == VK_PHYSICAL_DEVICE_TYPE_CPU &&
          subgroups.subgroupSize == kSoftwareLanes &&
          (subgroups.supportedOperations & VK_SUBGROUP_FEATURE_SHUFFLE_BIT) != 0 &&
          (subgroups.supportedStages & VK_SHADER_STAGE_COMPUTE_BIT) != 0;
@@ -80,15 +93,7 @@ std::string hexadecimal(std::span<const uint8_t> bytes) {
   return text;
 }
 
-std::string uuidOf(VkPhysicalDevice device) {
-  VkPhysicalDeviceIDProperties ids = {};
-  ids.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_ID_PROPERTIES;
-  VkPhysicalDeviceProperties2 all = {};
-  all.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PROPERTIES_2;
-  all.pNext = &ids;
-  vkGetPhysicalDeviceProperties2(device, &all);
-  return hexadecimal(ids.deviceUUID);
-}
+std::string uuidOf(VkPhysicalDevice device) { return hexadecimal(idsOf(device).deviceUUID); }
 
 // OK, or why the driver cannot use the device.
 Status checkDevice(VkPhysicalDevice device, const VkPhysicalDeviceProperties& properties,
@@ -314,24 +319,16 @@ void VulkanDevice::use(VkPhysicalDevice device) {
   vkGetPhysicalDeviceMemoryProperties(device, &memories_);
   queueFamily_ = computeFamily(device);
   uuid_ = uuidOf(device);
-  readsTexels_ = !choice_.gpuShaders && hasSoftwareLanes(device);
+  readsTexels_ = !choice_.gpuShaders && hasSoftwareLanes(device, properties_);
   if (!hasExtension(device, VK_EXT_EXTERNAL_MEMORY_HOST_EXTENSION_NAME)) return;
-  VkPhysicalDeviceExternalMemoryHostPropertiesEXT host = {};
-  host.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_EXTERNAL_MEMORY_HOST_PROPERTIES_EXT;
-  VkPhysicalDeviceProperties2 all = {};
-  all.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PROPERTIES_2;
-  all.pNext = &host;
-  vkGetPhysicalDeviceProperties2(device, &all);
-  importAlignment_ = host.minImportedHostPointerAlignment;
+  importAlignment_ =
+      propertiesOf<VkPhysicalDeviceExternalMemoryHostPropertiesEXT>(
+          device, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_EXTERNAL_MEMORY_HOST_PROPERTIES_EXT)
+          .minImportedHostPointerAlignment;
 }
 
 std::string VulkanDevice::codeIdentity() const {
-  VkPhysicalDeviceIDProperties ids = {};
-  ids.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_ID_PROPERTIES;
-  VkPhysicalDeviceProperties2 all = {};
-  all.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PROPERTIES_2;
-  all.pNext = &ids;
-  vkGetPhysicalDeviceProperties2(physical_, &all);
+  const VkPhysicalDeviceIDProperties ids = idsOf(physical_);
   return fmt::format("{} {} {:#x} {} {} {:#x} {:#x}", name(), uuid_, properties_.driverVersion,
                      hexadecimal(ids.driverUUID), hexadecimal(properties_.pipelineCacheUUID),
                      properties_.vendorID, properties_.deviceID);
