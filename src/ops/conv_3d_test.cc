@@ -1,4 +1,4 @@
-// Tests of CONV_3D against sums by the formula, and of CONV_3D_TRANSPOSE against CONV_3D.
+// Tests of CONV_3D and CONV_3D_TRANSPOSE against sums by the formula.
 #include "ops/moves_for_test.h"
 
 namespace halyard::ops::testing {
@@ -73,79 +73,58 @@ void forEachProduct(const Volume& volume, Each each) {
   }
 }
 
+// Compares a random convolution with the sums of its products. The transposed one goes from the
+// volume's output to its input.
+void expectTheFormula(RandomOperands& random, bool isTransposed) {
+  constexpr uint32_t kBatch = 2;
+  const Volume volume = randomVolume(random);
+  const Shape& fromDims = isTransposed ? volume.output : volume.input;
+  const Shape& toDims = isTransposed ? volume.input : volume.output;
+  const auto inputs = static_cast<uint32_t>(random.between(1, 4));
+  const auto outputs = static_cast<uint32_t>(random.between(1, 5));
+  const TestOperand x = random.tensor(TENSOR_FLOAT32, withEnds(kBatch, fromDims, inputs));
+  Shape taps = volume.filter;
+  taps.push_back(isTransposed ? outputs : inputs);
+  taps.push_back(isTransposed ? inputs : outputs);
+  const TestOperand filter = random.tensor(TENSOR_FLOAT32, taps);
+  const TestOperand bias = random.tensor(TENSOR_FLOAT32, {outputs});
+  const std::vector<float> image = x.values<float>();
+  const std::vector<float> weights = filter.values<float>();
+  std::vector<double> expected;
+  for (size_t i = 0; i < kBatch * elementsOf(toDims); ++i) {
+    for (const float value : bias.values<float>()) expected.push_back(value);
+  }
+  forEachProduct(volume, [&](size_t inOutput, size_t inInput, size_t tap) {
+    const size_t from = isTransposed ? inOutput : inInput;
+    const size_t to = isTransposed ? inInput : inOutput;
+    for (size_t i = 0; i < kBatch * inputs * outputs; ++i) {
+      const size_t n = i / (inputs * outputs);
+      const size_t in = i / outputs % inputs;
+      const size_t out = i % outputs;
+      const size_t weight = isTransposed ? out * inputs + in : in * outputs + out;
+      expected[(n * elementsOf(toDims) + to) * outputs + out] +=
+          double{image[(n * elementsOf(fromDims) + from) * inputs + in]} *
+          weights[tap * inputs * outputs + weight];
+    }
+  });
+  std::vector<TestOperand> operands = operandsOf(volume, x, filter, bias);
+  if (isTransposed) operands.push_back(intList({toDims.begin(), toDims.end()}));
+  const TestOperand result =
+      resultOf(isTransposed ? OperationType::CONV_3D_TRANSPOSE : OperationType::CONV_3D, operands,
+               TestOperand::output(TENSOR_FLOAT32));
+  ASSERT_EQ(result.tensor.dims, withEnds(kBatch, toDims, outputs));
+  const std::vector<float> found = result.values<float>();
+  for (size_t i = 0; i < found.size(); ++i) ASSERT_NEAR(found[i], expected[i], 1e-4);
+}
+
 TEST(Conv3d, EqualsTheFormula) {
   RandomOperands random(5);
-  for (int round = 0; round < 100; ++round) {
-    const Volume volume = randomVolume(random);
-    const uint32_t inputs = static_cast<uint32_t>(random.between(1, 4));
-    const uint32_t outputs = static_cast<uint32_t>(random.between(1, 5));
-    const TestOperand x = random.tensor(TENSOR_FLOAT32, withEnds(1, volume.input, inputs));
-    Shape taps = volume.filter;
-    taps.push_back(inputs);
-    taps.push_back(outputs);
-    const TestOperand filter = random.tensor(TENSOR_FLOAT32, taps);
-    const TestOperand bias = random.tensor(TENSOR_FLOAT32, {outputs});
-    const std::vector<float> image = x.values<float>();
-    const std::vector<float> weights = filter.values<float>();
-    std::vector<double> expected;
-    for (size_t i = 0; i < elementsOf(volume.output); ++i) {
-      for (const float value : bias.values<float>()) expected.push_back(value);
-    }
-    forEachProduct(volume, [&](size_t to, size_t from, size_t tap) {
-      for (size_t i = 0; i < inputs; ++i) {
-        for (size_t o = 0; o < outputs; ++o) {
-          expected[to * outputs + o] +=
-              double{image[from * inputs + i]} * weights[(tap * inputs + i) * outputs + o];
-        }
-      }
-    });
-    const TestOperand result = resultOf(OperationType::CONV_3D, operandsOf(volume, x, filter, bias),
-                                        TestOperand::output(TENSOR_FLOAT32));
-    ASSERT_EQ(result.tensor.dims, withEnds(1, volume.output, outputs));
-    const std::vector<float> found = result.values<float>();
-    for (size_t i = 0; i < found.size(); ++i) ASSERT_NEAR(found[i], expected[i], 1e-4) << round;
-  }
+  for (int round = 0; round < 100 && !HasFailure(); ++round) expectTheFormula(random, false);
 }
 
 TEST(Conv3d, TransposedEqualsTheFormula) {
   RandomOperands random(6);
-  for (int round = 0; round < 100; ++round) {
-    const Volume volume = randomVolume(random);  // its output is the input here
-    const uint32_t inputs = static_cast<uint32_t>(random.between(1, 4));
-    const uint32_t outputs = static_cast<uint32_t>(random.between(1, 5));
-    const TestOperand x = random.tensor(TENSOR_FLOAT32, withEnds(2, volume.output, inputs));
-    Shape taps = volume.filter;
-    taps.push_back(outputs);
-    taps.push_back(inputs);
-    const TestOperand filter = random.tensor(TENSOR_FLOAT32, taps);
-    const TestOperand bias = random.tensor(TENSOR_FLOAT32, {outputs});
-    const std::vector<float> image = x.values<float>();
-    const std::vector<float> weights = filter.values<float>();
-    const size_t large = elementsOf(volume.input);
-    const size_t small = elementsOf(volume.output);
-    std::vector<double> expected;
-    for (size_t i = 0; i < 2 * large; ++i) {
-      for (const float value : bias.values<float>()) expected.push_back(value);
-    }
-    forEachProduct(volume, [&](size_t from, size_t to, size_t tap) {
-      for (size_t n = 0; n < 2; ++n) {
-        for (size_t o = 0; o < outputs; ++o) {
-          for (size_t i = 0; i < inputs; ++i) {
-            expected[(n * large + to) * outputs + o] +=
-                double{image[(n * small + from) * inputs + i]} *
-                weights[(tap * outputs + o) * inputs + i];
-          }
-        }
-      }
-    });
-    std::vector<TestOperand> operands = operandsOf(volume, x, filter, bias);
-    operands.push_back(intList({volume.input.begin(), volume.input.end()}));
-    const TestOperand result =
-        resultOf(OperationType::CONV_3D_TRANSPOSE, operands, TestOperand::output(TENSOR_FLOAT32));
-    ASSERT_EQ(result.tensor.dims, withEnds(2, volume.input, outputs));
-    const std::vector<float> found = result.values<float>();
-    for (size_t i = 0; i < found.size(); ++i) ASSERT_NEAR(found[i], expected[i], 1e-4) << round;
-  }
+  for (int round = 0; round < 100 && !HasFailure(); ++round) expectTheFormula(random, true);
 }
 
 TEST(Conv3d, ClampsToItsActivation) {
