@@ -54,6 +54,7 @@ std::string_view formName(import::ElementForm form) {
       return "i8";
     case import::ElementForm::COMPLEX64:
       return "c8";
+    case import::ElementForm::WHOLE:
     case import::ElementForm::SAME:
       break;
   }
