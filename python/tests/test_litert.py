@@ -110,8 +110,10 @@ def test_graphs_of_an_ended_interpreter_are_forgotten(model, tmp_path):
         interpreter.allocate_tensors()
         del interpreter
         gc.collect()
-    graphs = json.loads(report.read_text())["graphs"]
-    assert [graph["refused"] for graph in graphs] == [[]] * 8
+    graphs = [(len(graph["partitions"]), graph["refused"])
+              for graph in json.loads(report.read_text())["graphs"]]
+    count = len(graphs) // 8
+    assert count > 0 and graphs == graphs[:count] * 8
 
 
 @pytest.mark.parametrize("from_memory", [False, True])

@@ -328,9 +328,9 @@ CheckResult replaced(const Setting& setting) {
   return expectFailed(prepared, {Code::GENERAL_FAILURE});
 }
 
-// Meanwhile another thread copies the files of another model, with another token, over these files,
-// and these back, again and again: on a busy machine, a single change would seldom come between two
-// reads. The load must fail, or give this model.
+// Meanwhile another thread copies the files of another model, with another token, over these files.
+// Then it copies these back, and so on: one change alone seldom comes between two reads on a busy
+// machine. The load must fail, or give this model.
 CheckResult timeOfCheckAndUse(const Setting& setting) {
   const Model add = setting.add(kLong);
   HALYARD_ASSIGN_OR_RETURN(MemoryFiles files, setting.files());

@@ -34,8 +34,8 @@ inline constexpr Takes kTakesUnscaled = 16;
 // INT16 with a scale. The converter gets the real values as floats, and writes floats.
 inline constexpr Takes kTakesInt16 = 32;
 
-// Returns whether scales and zero points are equal. Converters of files may compute a shared scale
-// in different ways, so scales may differ by 1e-5: at most 0.003 of a step in 255 steps.
+// Returns whether scales and zero points are equal. Scales may differ by 1e-5, since converters of
+// files compute a shared scale in different ways. That is 0.003 of a step in 255 steps.
 bool haveSameQuantization(const Operand& a, const Operand& b);
 
 class Node {
