@@ -94,7 +94,8 @@ Result<ValidModel> loadNaively(const hal::CacheFiles& files, const CacheFlaws& f
   }
   if (flaws.checksLength && parts.extra != 0) return opFailed("the cache file is too long");
   if (!flaws.readsOnce) {
-    std::this_thread::sleep_for(std::chrono::milliseconds(2));
+    // A change must come between the two reads on a busy machine too.
+    std::this_thread::sleep_for(std::chrono::milliseconds(8));
     HALYARD_ASSIGN_OR_RETURN(const std::vector<uint8_t> again, readAll(fd, true));
     HALYARD_ASSIGN_OR_RETURN(parts, partsOf(again));
   }

@@ -329,8 +329,8 @@ CheckResult replaced(const Setting& setting) {
 }
 
 // Meanwhile another thread copies the files of another model, with another token, over these files.
-// Then it copies these back, and so on: one change alone seldom comes between two reads on a busy
-// machine. The load must fail, or give this model.
+// Then it copies these back, and so on. The load must fail, or give this model. Only a load in
+// which the files changed counts: on a busy machine the other thread often comes too late.
 CheckResult timeOfCheckAndUse(const Setting& setting) {
   const Model add = setting.add(kLong);
   HALYARD_ASSIGN_OR_RETURN(MemoryFiles files, setting.files());
@@ -339,22 +339,28 @@ CheckResult timeOfCheckAndUse(const Setting& setting) {
   HALYARD_RETURN_IF_ERROR(setting.save(add, false, files.open(setting.token), kLong));
   const std::vector<std::string> good = files.contents();
   const std::vector<std::string> bad = other.contents();
-  // The time at which the files begin to change moves through the first milliseconds of the load.
-  const int rounds = setting.full ? 100 : 24;
-  for (int i = 0; i < rounds; ++i) {
+  const int wanted = setting.full ? 100 : 40;
+  const auto end = hal::Clock::now() + std::chrono::seconds(8);
+  int changed = 0;
+  for (int i = 0; changed < wanted && hal::Clock::now() < end; ++i) {
     files.writeAll(good);
     std::atomic<bool> stop = false;
+    std::atomic<int> changes = 0;
     std::thread copier([&] {
+      // The time at which the files begin to change moves through the first milliseconds.
       std::this_thread::sleep_for(std::chrono::microseconds(250 * (i % 12)));
       for (bool isBad = true; !stop; isBad = !isBad) {
         files.writeAll(isBad ? bad : good);
+        ++changes;
         std::this_thread::sleep_for(std::chrono::microseconds(100));
       }
     });
     const bool saves = i % 4 == 3;
     const CacheHandles handles = files.open(setting.token);
     const Status saved = saves ? setting.save(add, false, handles, kLong) : okStatus();
+    const int before = changes;
     auto loaded = setting.load(files.open(setting.token));
+    changed += changes != before ? 1 : 0;
     stop = true;
     copier.join();
     HALYARD_RETURN_IF_ERROR(saved, "while its files are being replaced");
