@@ -4,7 +4,6 @@
 #pragma once
 
 #include <cstdint>
-#include <cstring>
 #include <functional>
 #include <initializer_list>
 #include <optional>
@@ -52,16 +51,13 @@ struct NodeSpec {
 
 // Returns the bytes of values, for TensorSpec::data.
 template <typename T>
-std::vector<uint8_t> bytesOf(std::initializer_list<T> values) {
-  std::vector<uint8_t> bytes(values.size() * sizeof(T));
-  std::memcpy(bytes.data(), values.begin(), bytes.size());
-  return bytes;
+std::vector<uint8_t> bytesOf(const std::vector<T>& values) {
+  const auto* const begin = reinterpret_cast<const uint8_t*>(values.data());
+  return {begin, begin + values.size() * sizeof(T)};
 }
 template <typename T>
-std::vector<uint8_t> bytesOf(const std::vector<T>& values) {
-  std::vector<uint8_t> bytes(values.size() * sizeof(T));
-  std::memcpy(bytes.data(), values.data(), bytes.size());
-  return bytes;
+std::vector<uint8_t> bytesOf(std::initializer_list<T> values) {
+  return bytesOf(std::vector<T>(values));
 }
 
 class ModelWriter {

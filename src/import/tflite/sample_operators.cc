@@ -487,30 +487,42 @@ ModelWriter placedIntegers() {
     b.w.tensors.back().shape = {};
     return index;
   };
-  b.w.node(Op::TRANSPOSE, {x, b.constant({1, 0})}, {ints({3, 2})});
+  const int32_t order = b.constant({1, 0});
+  b.w.node(Op::TRANSPOSE, {x, order}, {ints({3, 2})});
   const int32_t pads = b.constant({1, 0, 0, 1});
   b.w.tensors.back().shape = {2, 2};
-  b.w.node(Op::PADV2, {x, pads, scalar(7)}, {ints({3, 4})});
+  const int32_t seven = scalar(7);
+  b.w.node(Op::PADV2, {x, pads, seven}, {ints({3, 4})});
   const int32_t column = b.constant({5, 6});
   b.w.tensors.back().shape = {2, 1};
   b.w.node(Op::CONCATENATION, {x, column}, {ints({2, 4})}, Opt::ConcatenationOptions,
            [](FlatBufferBuilder& f) { return tfl::CreateConcatenationOptions(f, 1); });
-  b.w.node(Op::SUM, {x, b.constant({0})}, {ints({3})}, Opt::ReducerOptions, reduce(false));
-  b.w.node(Op::ONE_HOT, {x, scalar(4), scalar(1), scalar(0)}, {ints({2, 3, 4})}, Opt::OneHotOptions,
+  const int32_t rows = b.constant({0});
+  b.w.node(Op::SUM, {x, rows}, {ints({3})}, Opt::ReducerOptions, reduce(false));
+  const int32_t depth = scalar(4);
+  const int32_t on = scalar(1);
+  const int32_t off = scalar(0);
+  b.w.node(Op::ONE_HOT, {x, depth, on, off}, {ints({2, 3, 4})}, Opt::OneHotOptions,
            [](FlatBufferBuilder& f) { return tfl::CreateOneHotOptions(f, -1); });
   const int32_t places = b.constant({2, 0});
   b.w.tensors.back().shape = {2, 1};
-  b.w.node(Op::SCATTER_ND, {places, x, b.constant({4, 3})}, {ints({4, 3})});
-  b.w.node(Op::UNSORTED_SEGMENT_MAX, {x, b.constant({1, 0}), scalar(2)}, {ints({2, 3})});
-  b.w.node(Op::SEGMENT_SUM, {x, b.constant({0, 0})}, {ints({1, 3})});
+  const int32_t scattered = b.constant({4, 3});
+  b.w.node(Op::SCATTER_ND, {places, x, scattered}, {ints({4, 3})});
+  const int32_t two = scalar(2);
+  b.w.node(Op::UNSORTED_SEGMENT_MAX, {x, order, two}, {ints({2, 3})});
+  const int32_t segments = b.constant({0, 0});
+  b.w.node(Op::SEGMENT_SUM, {x, segments}, {ints({1, 3})});
   const int32_t picks = b.constant({2, 0});
   b.w.tensors.back().shape = {2, 1};
   b.w.node(Op::GATHER, {x, picks}, {ints({2, 1})}, Opt::GatherOptions,
            [](FlatBufferBuilder& f) { return tfl::CreateGatherOptions(f, 1, 1); });
   const int32_t isLarge = b.typed(Type::BOOL, {2, 3});
-  b.w.node(Op::GREATER, {x, b.constant({1, 2, 3})}, {isLarge});
-  b.w.node(Op::SELECT_V2, {isLarge, x, scalar(-1)}, {ints({2, 3})});
-  b.w.node(Op::RESHAPE, {isLarge, b.constant({6})}, {b.typed(Type::BOOL, {6})});
+  const int32_t limits = b.constant({1, 2, 3});
+  b.w.node(Op::GREATER, {x, limits}, {isLarge});
+  const int32_t other = scalar(-1);
+  b.w.node(Op::SELECT_V2, {isLarge, x, other}, {ints({2, 3})});
+  const int32_t flat = b.constant({6});
+  b.w.node(Op::RESHAPE, {isLarge, flat}, {b.typed(Type::BOOL, {6})});
   return b.w;
 }
 
@@ -533,15 +545,17 @@ ModelWriter newerFunctions() {
            });
   b.w.node(Op::FAKE_QUANT, {x}, {b.floats({2, 3})}, Opt::FakeQuantOptions,
            [](FlatBufferBuilder& f) { return tfl::CreateFakeQuantOptions(f, -1, 1, 8); });
-  b.w.node(Op::REVERSE_SEQUENCE, {x, b.constant({2, 3})}, {b.floats({2, 3})},
-           Opt::ReverseSequenceOptions,
+  const int32_t lengths = b.constant({2, 3});
+  b.w.node(Op::REVERSE_SEQUENCE, {x, lengths}, {b.floats({2, 3})}, Opt::ReverseSequenceOptions,
            [](FlatBufferBuilder& f) { return tfl::CreateReverseSequenceOptions(f, 1, 0); });
   b.w.node(Op::MATRIX_DIAG, {x}, {b.floats({2, 3, 3})});
   const int32_t diagonal = b.w.floatConstant("diagonal", {2}, {8, 9});
   b.w.node(Op::MATRIX_SET_DIAG, {x, diagonal}, {b.floats({2, 3})});
-  b.w.node(Op::BROADCAST_TO, {x, b.constant({2, 2, 3})}, {b.floats({2, 2, 3})});
+  const int32_t shape = b.constant({2, 2, 3});
+  b.w.node(Op::BROADCAST_TO, {x, shape}, {b.floats({2, 2, 3})});
   const int32_t part = b.w.floatConstant("part", {1, 2}, {8, 9});
-  b.w.node(Op::DYNAMIC_UPDATE_SLICE, {x, part, b.constant({1, 0})}, {b.floats({2, 3})});
+  const int32_t begin = b.constant({1, 0});
+  b.w.node(Op::DYNAMIC_UPDATE_SLICE, {x, part, begin}, {b.floats({2, 3})});
   const int32_t weights = b.w.floatConstant("weights", {1, 3}, {1, 2, 3});
   const int32_t recurrent = b.w.floatConstant("recurrent", {1, 1}, {0.5f});
   const int32_t bias = b.w.floatConstant("bias", {1}, {0.25f});
