@@ -193,6 +193,19 @@ OptionsWriter stablehloPad(Members& m) {
   };
 }
 
+OptionsWriter stablehloReduceWindow(Members& m) {
+  const std::vector<int64_t> window = m.wideNumbers(8);
+  const std::vector<int64_t> strides = m.wideNumbers(8);
+  const std::vector<int64_t> baseDilations = m.wideNumbers(8);
+  const std::vector<int64_t> dilations = m.wideNumbers(8);
+  const std::vector<int64_t> padding = m.wideNumbers(16);
+  return [=, body = m.number()](FlatBufferBuilder& to) {
+    return tfl::CreateStablehloReduceWindowOptionsDirect(to, &window, &strides, &baseDilations,
+                                                         &dilations, &padding, body)
+        .Union();
+  };
+}
+
 OptionsWriter stablehloGather(Members& m) {
   const std::vector<int64_t> offsets = wideList(m);
   const std::vector<int64_t> collapsed = wideList(m);
@@ -394,6 +407,8 @@ constexpr Entry kEntries[] = {
     {Op::STABLEHLO_CASE, Opt::NONE, choice, Opt2::StablehloCaseOptions},
     {Op::STABLEHLO_COMPOSITE, Opt::NONE, composite, Opt2::StableHLOCompositeOptions},
     {Op::STABLEHLO_GATHER, Opt::NONE, stablehloGather, Opt2::StablehloGatherOptions},
+    {Op::STABLEHLO_REDUCE_WINDOW, Opt::NONE, stablehloReduceWindow,
+     Opt2::StablehloReduceWindowOptions},
     {Op::STABLEHLO_PAD, Opt::NONE, stablehloPad, Opt2::StablehloPadOptions},
     {Op::STRIDED_SLICE, Opt::StridedSliceOptions, stridedSlice},
     {Op::SUB, Opt::SubOptions, activated<tfl::CreateSubOptions>},
@@ -423,6 +438,9 @@ std::vector<int32_t> calleesOf(int32_t builtinCode, const void* data) {
       return branchesOf(members);
     case Op::STABLEHLO_COMPOSITE:
       members.address<char>();
+      return members.numbers(1);
+    case Op::STABLEHLO_REDUCE_WINDOW:
+      members.wideNumbers(48);  // its lists
       return members.numbers(1);
     default:
       return {};

@@ -99,6 +99,11 @@ TEST(LiveOptions, NameTheGraphsThatANodeCalls) {
     size_t attributesSize = 0;
   } composite;
   EXPECT_EQ(calleesOf(206, &composite), std::vector<int32_t>{5});
+  const struct {
+    int64_t lists[48] = {};
+    int32_t graph = 9;
+  } reduction;
+  EXPECT_EQ(calleesOf(198, &reduction), std::vector<int32_t>{9});
   struct {
     int32_t branches[20] = {6, 7, 8};
     uint32_t count = 3;

@@ -131,3 +131,23 @@ def composite(d, name):
                second_options="StableHLOCompositeOptions", name="odml.some",
                decompositionSubgraphIndex=1,
                compositeAttributes=np.frombuffer(flexbuffers.Dumps({}), np.uint8))
+
+
+@case("STABLEHLO_REDUCE_WINDOW")
+def reduce_window(d, name):
+    shape = d.shape(1, 3)
+    window = [d.between(1, max(1, size - 2)) for size in shape]
+    functions = ("STABLEHLO_ADD", "STABLEHLO_MULTIPLY", "STABLEHLO_MINIMUM", "STABLEHLO_MAXIMUM")
+    x = d.tensor("f32", shape)
+    init = d.tensor("f32", [], constant=True)
+    body = Graph()
+    values = [body.input("f32", [], None), body.input("f32", [], None)]
+    body.outputs = [body.operator(d.pick(functions), values, body.tensor("f32", []))]
+    d.graphs = [body]
+    d.output("f32")
+    d.operator(name, [x, init], second_options="StablehloReduceWindowOptions",
+               windowDimensions=window, windowStrides=[d.between(1, 2) for _ in shape],
+               baseDilations=[d.between(1, 2) for _ in shape],
+               windowDilations=[1 for _ in shape],
+               padding=[d.between(-1, 2) if size > 2 else 0 for size in shape for _ in range(2)],
+               bodySubgraphIndex=1)

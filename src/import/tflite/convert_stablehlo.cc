@@ -51,56 +51,56 @@ struct Step {
   OperandIndexes rest;
 };
 
-// Appends the steps one after the other. The last one writes the node's output.
-Status appendChain(Node& node, uint32_t x, std::vector<Step> steps) {
-  if (steps.empty()) return node.forward(0, x);
-  for (size_t i = 0; i + 1 < steps.size(); ++i) {
+// Appends the steps one after the other. Returns the result of the last one, or x.
+Result<uint32_t> applySteps(Node& node, uint32_t x, std::span<const Step> steps) {
+  for (const Step& step : steps) {
     HALYARD_ASSIGN_OR_RETURN(const uint32_t y, node.temporaryLike(x, "in between"));
     OperandIndexes inputs = {x};
-    inputs.insert(inputs.end(), steps[i].rest.begin(), steps[i].rest.end());
-    HALYARD_RETURN_IF_ERROR(node.builder().addOperation(steps[i].type, std::move(inputs), {y}));
+    inputs.insert(inputs.end(), step.rest.begin(), step.rest.end());
+    HALYARD_RETURN_IF_ERROR(node.builder().addOperation(step.type, std::move(inputs), {y}));
     x = y;
   }
-  return moveElements(node, steps.back().type, x, std::move(steps.back().rest));
+  return x;
 }
 
-// Puts elements in between, cuts off what negative paddings remove, and adds borders.
-Status convertPad(Node& node) {
-  using Options = tfl::StablehloPadOptions;
-  HALYARD_RETURN_IF_ERROR(node.expectCounts(2, 2, 1));
-  HALYARD_RETURN_IF_ERROR(node.expectOptions2(Opt2::StablehloPadOptions));
-  HALYARD_ASSIGN_OR_RETURN(const uint32_t x, node.input(0));
+// The elements that surround those of an operand, by dimension.
+struct Borders {
+  std::vector<int64_t> low, high;  // before and after; negative: so many are cut off
+  std::vector<int64_t> interior;   // between two neighbours
+};
+
+// Returns the operations that put elements in between, cut off what negative paddings remove, and
+// add borders. The node's input `fill` is the value of new elements.
+Result<std::vector<Step>> paddingSteps(Node& node, uint32_t x, const Borders& borders,
+                                       size_t fill) {
   const size_t rank = node.operand(x).dimensions.size();
-  HALYARD_ASSIGN_OR_RETURN(const auto low,
-                           numbersOf(node, Options::VT_EDGE_PADDING_LOW, "the low padding", rank));
-  HALYARD_ASSIGN_OR_RETURN(
-      const auto high, numbersOf(node, Options::VT_EDGE_PADDING_HIGH, "the high padding", rank));
-  HALYARD_ASSIGN_OR_RETURN(const auto interior, numbersOf(node, Options::VT_INTERIOR_PADDING,
-                                                          "the interior padding", rank));
   std::vector<int32_t> distances, begins, sizes, paddings;
   bool isCut = false;
   for (size_t d = 0; d < rank; ++d) {
-    if (interior[d] < 0 || interior[d] == INT32_MAX) {
-      return badData("the interior padding of dimension {} is {}", d, interior[d]);
+    const int64_t low = borders.low[d];
+    const int64_t high = borders.high[d];
+    const int64_t interior = borders.interior[d];
+    if (interior < 0 || interior == INT32_MAX) {
+      return badData("the interior padding of dimension {} is {}", d, interior);
     }
-    const int64_t extent = (int64_t{node.operand(x).dimensions[d]} - 1) * (interior[d] + 1) + 1;
-    const int64_t left = extent + std::min<int64_t>(low[d], 0) + std::min<int64_t>(high[d], 0);
+    const int64_t extent = (int64_t{node.operand(x).dimensions[d]} - 1) * (interior + 1) + 1;
+    const int64_t left = extent + std::min<int64_t>(low, 0) + std::min<int64_t>(high, 0);
     if (left < 1 || extent > INT32_MAX) {
-      return unsupported("{} elements of dimension {}, and paddings {} and {}", extent, d, low[d],
-                         high[d]);
+      return unsupported("{} elements of dimension {}, and paddings {} and {}", extent, d, low,
+                         high);
     }
     isCut = isCut || left < extent;
-    distances.push_back(static_cast<int32_t>(interior[d] + 1));
-    begins.push_back(static_cast<int32_t>(std::max<int64_t>(-low[d], 0)));
+    distances.push_back(static_cast<int32_t>(interior + 1));
+    begins.push_back(static_cast<int32_t>(std::max<int64_t>(-low, 0)));
     sizes.push_back(static_cast<int32_t>(left));
-    paddings.push_back(static_cast<int32_t>(std::max<int64_t>(low[d], 0)));
-    paddings.push_back(static_cast<int32_t>(std::max<int64_t>(high[d], 0)));
+    paddings.push_back(static_cast<int32_t>(std::max<int64_t>(low, 0)));
+    paddings.push_back(static_cast<int32_t>(std::max<int64_t>(high, 0)));
   }
   std::vector<Step> steps;
-  if (std::ranges::any_of(interior, [](int64_t number) { return number != 0; })) {
+  if (std::ranges::any_of(borders.interior, [](int64_t number) { return number != 0; })) {
     HALYARD_ASSIGN_OR_RETURN(const uint32_t list, listOf(node, distances));
-    HALYARD_ASSIGN_OR_RETURN(const uint32_t fill, node.input(1));
-    steps.push_back({DILATE, {list, fill}});
+    HALYARD_ASSIGN_OR_RETURN(const uint32_t value, node.input(fill));
+    steps.push_back({DILATE, {list, value}});
   }
   if (isCut) {
     HALYARD_ASSIGN_OR_RETURN(const uint32_t begin, listOf(node, begins));
@@ -110,10 +110,31 @@ Status convertPad(Node& node) {
   if (std::ranges::any_of(paddings, [](int32_t number) { return number != 0; })) {
     HALYARD_ASSIGN_OR_RETURN(const uint32_t list, node.builder().int32Tensor(
                                                       {static_cast<uint32_t>(rank), 2}, paddings));
-    HALYARD_ASSIGN_OR_RETURN(const uint32_t fill, node.constantFloat(1, "the value"));
-    steps.push_back({PAD_V2, {list, fill}});
+    HALYARD_ASSIGN_OR_RETURN(const uint32_t value, node.constantFloat(fill, "the value"));
+    steps.push_back({PAD_V2, {list, value}});
   }
-  return appendChain(node, x, std::move(steps));
+  return steps;
+}
+
+Status convertPad(Node& node) {
+  using Options = tfl::StablehloPadOptions;
+  HALYARD_RETURN_IF_ERROR(node.expectCounts(2, 2, 1));
+  HALYARD_RETURN_IF_ERROR(node.expectOptions2(Opt2::StablehloPadOptions));
+  HALYARD_ASSIGN_OR_RETURN(const uint32_t x, node.input(0));
+  const size_t rank = node.operand(x).dimensions.size();
+  Borders borders;
+  HALYARD_ASSIGN_OR_RETURN(borders.low,
+                           numbersOf(node, Options::VT_EDGE_PADDING_LOW, "the low padding", rank));
+  HALYARD_ASSIGN_OR_RETURN(
+      borders.high, numbersOf(node, Options::VT_EDGE_PADDING_HIGH, "the high padding", rank));
+  HALYARD_ASSIGN_OR_RETURN(borders.interior, numbersOf(node, Options::VT_INTERIOR_PADDING,
+                                                       "the interior padding", rank));
+  HALYARD_ASSIGN_OR_RETURN(std::vector<Step> steps, paddingSteps(node, x, borders, 1));
+  if (steps.empty()) return node.forward(0, x);
+  const Step last = std::move(steps.back());
+  steps.pop_back();
+  HALYARD_ASSIGN_OR_RETURN(const uint32_t before, applySteps(node, x, steps));
+  return moveElements(node, last.type, before, last.rest);
 }
 
 // A gather picks a slice of the operand for each tuple of indices.
@@ -318,6 +339,78 @@ Status convertReduceWindow(Node& node) {
   return node.builder().addOperation(REDUCE_WINDOW, std::move(inputs), {y});
 }
 
+// Returns the function of a subgraph that combines two values by one operator.
+Result<tfl::ReduceWindowFunction> functionOf(const Node& node, int32_t index) {
+  using enum tfl::ReduceWindowFunction;
+  constexpr std::pair<Op, tfl::ReduceWindowFunction> kFunctions[] = {
+      {Op::STABLEHLO_ADD, ADD},         {Op::STABLEHLO_MULTIPLY, MUL},
+      {Op::STABLEHLO_MINIMUM, MINIMUM}, {Op::STABLEHLO_MAXIMUM, MAXIMUM},
+      {Op::STABLEHLO_AND, ALL},         {Op::STABLEHLO_OR, ANY}};
+  HALYARD_ASSIGN_OR_RETURN(const auto body, node.builder().file().subgraph(index));
+  const std::span<const int32_t> inputs = body->inputs();
+  if (body->operatorCount() != 1 || inputs.size() != 2 ||
+      !std::ranges::is_permutation(body->op(0).inputs, inputs) ||
+      !std::ranges::equal(body->op(0).outputs, body->outputs())) {
+    return unsupported("{} is not one operator that combines its two inputs", body->text());
+  }
+  const auto* const found = std::ranges::find(kFunctions, body->builtin(0),
+                                              &std::pair<Op, tfl::ReduceWindowFunction>::first);
+  if (found != std::end(kFunctions)) return found->second;
+  return unsupported("{} combines values by {}", body->text(), body->operatorName(0));
+}
+
+// Returns the numbers of a list that a file may leave out.
+Result<std::vector<int64_t>> numbersOr(const Node& node, Field field, std::string_view what,
+                                       size_t count, int64_t otherwise) {
+  HALYARD_ASSIGN_OR_RETURN(const std::vector<int64_t> values,
+                           node.builder().file().wideOptionList(node.op().options2, field));
+  if (values.empty()) return std::vector<int64_t>(count, otherwise);
+  return numbersOf(node, field, what, count);
+}
+
+// A REDUCE_WINDOW of an operand that has its borders, and elements in between.
+Status convertStablehloReduceWindow(Node& node) {
+  using Options = tfl::StablehloReduceWindowOptions;
+  HALYARD_RETURN_IF_ERROR(node.expectCounts(2, 2, 1));
+  HALYARD_RETURN_IF_ERROR(node.expectOptions2(Opt2::StablehloReduceWindowOptions));
+  HALYARD_ASSIGN_OR_RETURN(const uint32_t x, node.input(0));
+  HALYARD_ASSIGN_OR_RETURN(const uint32_t init, node.input(1));
+  const size_t rank = node.operand(x).dimensions.size();
+  HALYARD_ASSIGN_OR_RETURN(
+      const auto window, numbersOf(node, Options::VT_WINDOW_DIMENSIONS, "window_dimensions", rank));
+  HALYARD_ASSIGN_OR_RETURN(const auto strides,
+                           numbersOr(node, Options::VT_WINDOW_STRIDES, "window_strides", rank, 1));
+  HALYARD_ASSIGN_OR_RETURN(const auto dilations, numbersOr(node, Options::VT_WINDOW_DILATIONS,
+                                                           "window_dilations", rank, 1));
+  HALYARD_ASSIGN_OR_RETURN(const auto distances,
+                           numbersOr(node, Options::VT_BASE_DILATIONS, "base_dilations", rank, 1));
+  HALYARD_ASSIGN_OR_RETURN(const auto padding,
+                           numbersOr(node, Options::VT_PADDING, "padding", 2 * rank, 0));
+  Borders borders;
+  for (size_t d = 0; d < rank; ++d) {
+    borders.low.push_back(padding[2 * d]);
+    borders.high.push_back(padding[2 * d + 1]);
+    borders.interior.push_back(distances[d] - 1);
+  }
+  HALYARD_ASSIGN_OR_RETURN(
+      const int32_t index,
+      node.builder().file().optionNumber(node.op().options2, Options::VT_BODY_SUBGRAPH_INDEX));
+  HALYARD_ASSIGN_OR_RETURN(const tfl::ReduceWindowFunction function, functionOf(node, index));
+  HALYARD_ASSIGN_OR_RETURN(const std::vector<Step> steps, paddingSteps(node, x, borders, 1));
+  HALYARD_ASSIGN_OR_RETURN(const uint32_t padded, applySteps(node, x, steps));
+  OperandIndexes inputs = {padded, init};
+  for (const auto& values : {window, strides, dilations}) {
+    HALYARD_ASSIGN_OR_RETURN(const uint32_t list,
+                             listOf(node, std::vector<int32_t>(values.begin(), values.end())));
+    inputs.push_back(list);
+  }
+  HALYARD_ASSIGN_OR_RETURN(const uint32_t code,
+                           node.builder().int32Scalar(static_cast<int32_t>(function)));
+  inputs.push_back(code);
+  HALYARD_ASSIGN_OR_RETURN(const uint32_t y, node.output(0));
+  return node.builder().addOperation(REDUCE_WINDOW, std::move(inputs), {y});
+}
+
 constexpr Converter kConverters[] = {
     {Op::STABLEHLO_PAD, tfl::BuiltinOptions::NONE, OptionsNeed::OPTIONAL, convertPad, kTakesInt64},
     {Op::STABLEHLO_GATHER, tfl::BuiltinOptions::NONE, OptionsNeed::OPTIONAL, convertGather,
@@ -325,6 +418,8 @@ constexpr Converter kConverters[] = {
     {Op::STABLEHLO_SHIFT_LEFT, tfl::BuiltinOptions::NONE, OptionsNeed::OPTIONAL,
      convertPlain<LEFT_SHIFT, 2>},
     {Op::REDUCE_WINDOW, tfl::BuiltinOptions::NONE, OptionsNeed::OPTIONAL, convertReduceWindow},
+    {Op::STABLEHLO_REDUCE_WINDOW, tfl::BuiltinOptions::NONE, OptionsNeed::OPTIONAL,
+     convertStablehloReduceWindow},
 };
 
 }  // namespace

@@ -241,6 +241,9 @@ class Mutator {
     if (StablehloCaseOptionsT* const options = newer.AsStablehloCaseOptions()) {
       changeList(options->branch_subgraph_indices, make);
     }
+    if (StablehloReduceWindowOptionsT* const options = newer.AsStablehloReduceWindowOptions()) {
+      options->body_subgraph_index = make();
+    }
   }
   void changeOrder() {
     SubGraphT* const changed = graph();

@@ -1,4 +1,4 @@
-// Tests of operators with newer options: STABLEHLO_PAD, STABLEHLO_GATHER and REDUCE_WINDOW.
+// Tests of operators with newer options that pad, pick and combine.
 #include <utility>
 
 #include "import/tflite/single_operator_for_test.h"
@@ -128,6 +128,59 @@ TEST(StablehloOperators, ReduceWindow) {
     return tfl::CreateReduceWindowOptions(b, tfl::ReduceWindowFunction::ADD);
   });
   EXPECT_THAT(single.floatOutput(), ElementsAre(14, 16, 18));
+}
+
+struct Window {
+  Numbers window{2}, strides, baseDilations, dilations, padding;
+  Op function = Op::STABLEHLO_ADD;
+};
+
+SingleOperator reduced(const Window& w) {
+  SingleOperator single;
+  const int32_t x = single.floats({4}, {1, 2, 3, 4});
+  const int32_t init = single.constant(Type::FLOAT32, {}, bytesOf<float>({10}));
+  single.writer.node(Op::STABLEHLO_REDUCE_WINDOW, {x, init}, {single.output(Type::FLOAT32)});
+  setOptions(single, Opt2::StablehloReduceWindowOptions, [w](FlatBufferBuilder& b) {
+    return tfl::CreateStablehloReduceWindowOptionsDirect(b, &w.window, &w.strides, &w.baseDilations,
+                                                         &w.dilations, &w.padding, 1);
+  });
+  ModelWriter body;
+  body.inputs = {body.floats("a", {}), body.floats("b", {})};
+  body.outputs = {body.floats("c", {})};
+  body.node(w.function, body.inputs, body.outputs);
+  single.writer.subgraphs = {body};
+  return single;
+}
+
+TEST(StablehloOperators, ReduceWindowByASubgraph) {
+  EXPECT_THAT(reduced({}).floatOutput(), ElementsAre(13, 15, 17));
+  EXPECT_THAT(reduced({.strides = {2}}).floatOutput(), ElementsAre(13, 17));
+  EXPECT_THAT(reduced({.dilations = {2}}).floatOutput(), ElementsAre(14, 16));
+  // 1 10 2 10 3 10 4
+  EXPECT_THAT(reduced({.strides = {2}, .baseDilations = {2}}).floatOutput(),
+              ElementsAre(21, 22, 23));
+  // 10 1 2 3
+  EXPECT_THAT(reduced({.padding = {1, -1}}).floatOutput(), ElementsAre(21, 13, 15));
+  EXPECT_THAT(reduced({.function = Op::STABLEHLO_MULTIPLY}).floatOutput(),
+              ElementsAre(20, 60, 120));
+  EXPECT_THAT(reduced({.function = Op::STABLEHLO_MINIMUM}).floatOutput(), ElementsAre(1, 2, 3));
+  EXPECT_THAT(reduced({.function = Op::STABLEHLO_MAXIMUM}).floatOutput(), ElementsAre(10, 10, 10));
+}
+
+TEST(StablehloOperators, ReduceWindowNamesWhatIsWrong) {
+  EXPECT_THAT(reduced({.window = {}}).refusal(),
+              HasSubstr("window_dimensions has 0 numbers, expected 1"));
+  EXPECT_THAT(reduced({.padding = {1}}).refusal(), HasSubstr("padding has 1 numbers, expected 2"));
+  EXPECT_THAT(reduced({.baseDilations = {0}}).refusal(),
+              HasSubstr("the interior padding of dimension 0 is -1"));
+  EXPECT_THAT(reduced({.function = Op::STABLEHLO_SUBTRACT}).refusal(),
+              HasSubstr("subgraph 1 '' combines values by STABLEHLO_SUBTRACT"));
+  SingleOperator other = reduced({});
+  other.writer.subgraphs[0].nodes[0].inputs = {0, 0};
+  EXPECT_THAT(other.refusal(),
+              HasSubstr("subgraph 1 '' is not one operator that combines its two inputs"));
+  other.writer.subgraphs.clear();
+  EXPECT_THAT(other.refusal(), HasSubstr("subgraph 1"));
 }
 
 }  // namespace
