@@ -15,8 +15,11 @@ constexpr size_t kMostNodes = 4;
 constexpr size_t kConstantBytes = 4096;
 constexpr size_t kMostOutput = size_t{1} << 20;
 constexpr int32_t kOperators = 210;
-// Its options have an address, which the interpreter has made.
+// Their options have an address, which the interpreter has made.
 constexpr int32_t kBucketize = 147;
+constexpr int32_t kComposite = 206;
+// At least as long as the longest options, those of STABLEHLO_REDUCE_WINDOW.
+constexpr size_t kOptionBytes = 400;
 
 LiteDelegate* theDelegate() {
   DelegateOptions options;
@@ -59,10 +62,10 @@ void run(FuzzedDataProvider& from) {
   const size_t nodes = from.ConsumeIntegralInRange<size_t>(1, kMostNodes);
   for (size_t i = 0; i < nodes; ++i) {
     struct Options {
-      uint8_t bytes[64] = {};
+      uint8_t bytes[kOptionBytes] = {};
     } options;
     int32_t code = from.ConsumeIntegralInRange(0, kOperators - 1);
-    if (code == kBucketize) code = 0;
+    if (code == kBucketize || code == kComposite) code = 0;
     from.ConsumeData(options.bytes, sizeof(options.bytes));
     const std::vector<int32_t> inputs = someTensors(from, tensors, kOmittedTensor);
     host.node(code, inputs, someTensors(from, tensors, 0), options);

@@ -29,11 +29,10 @@ class Host {
     tensorAt(tensor).dimsSignature = list(signature);
   }
   void quantize(int32_t tensor, float scale, int32_t zeroPoint);
-  // `options`: the structure of the operator, whose size is up to 64 bytes.
+  // `options`: the structure of the operator.
   template <typename Options>
   int32_t node(int32_t code, const std::vector<int32_t>& inputs,
                const std::vector<int32_t>& outputs, const Options& options) {
-    static_assert(sizeof(Options) <= 64);
     const auto* const bytes = reinterpret_cast<const uint8_t*>(&options);
     return addNode(code, inputs, outputs, std::vector<uint8_t>(bytes, bytes + sizeof(Options)));
   }
