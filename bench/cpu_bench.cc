@@ -165,46 +165,12 @@ void printBoth(const Result<BothTimes>& times, double amount, double peak) {
   std::printf("\n");
 }
 
-// The operands of a layer that follow its tensors.
-void appendScalars(const LayerCase& layer, std::vector<TestOperand>* inputs) {
-  using enum OperationType;
-  const auto int32 = [&](uint32_t value) {
-    inputs->push_back(TestOperand::int32(static_cast<int32_t>(value)));
-  };
-  if (layer.operation == TRANSPOSE_CONV_2D) {
-    const auto side = static_cast<int32_t>(layer.size * layer.stride);
-    inputs->push_back(TestOperand::of<int32_t>(OperandType::TENSOR_INT32, {4}, {1, side, side, 1}));
-  }
-  if (layer.operation != FULLY_CONNECTED) {
-    int32(1);
-    int32(layer.stride);
-    int32(layer.stride);
-  }
-  if (layer.operation == DEPTHWISE_CONV_2D) int32(layer.channels / layer.depth);
-  if (layer.operation == GROUPED_CONV_2D) int32(layer.groups);
-  int32(3);
-  if (layer.operation == GROUPED_CONV_2D || layer.operation == TRANSPOSE_CONV_2D) {
-    inputs->push_back(TestOperand::boolean(false));
-  }
-}
-
 // Times one kernel on one thread: the driver's for instruction set `level`, and optionally the
 // reference kernel.
 void benchLayer(const LayerCase& layer, OperandType type, double peak,
                 ops::SimdLevel level = ops::simdLevel(), bool withReference = true) {
-  const bool isFull = layer.operation == OperationType::FULLY_CONNECTED;
-  const bool isDepthwise = layer.operation == OperationType::DEPTHWISE_CONV_2D;
   const bool isFloat = type == OperandType::TENSOR_FLOAT32;
-  const OperandType biasType = isFloat ? type : OperandType::TENSOR_INT32;
-  const Shape filter =
-      isFull        ? Shape{layer.channels, layer.depth}
-      : isDepthwise ? Shape{1, layer.filter, layer.filter, layer.channels}
-                    : Shape{layer.channels, layer.filter, layer.filter, layer.depth / layer.groups};
-  const Shape image =
-      isFull ? Shape{layer.size, layer.depth} : Shape{1, layer.size, layer.size, layer.depth};
-  std::vector<TestOperand> inputs = {bytes(type, image, 0.5f, 120), bytes(type, filter, 0.25f, 128),
-                                     bytes(biasType, {layer.channels}, 0.125f, 0)};
-  appendScalars(layer, &inputs);
+  std::vector<TestOperand> inputs = bench::layerInputs(layer, type);
   std::vector<TestOperand> outputs = {TestOperand::output(type, 300.0f, 100)};
   const size_t variables = layer.hasConstantFilter ? 1 : 2;
   const auto times = timeOperation(layer.operation, inputs, outputs, variables, level);
@@ -221,22 +187,7 @@ void benchLayer(const LayerCase& layer, OperandType type, double peak,
 // projection and layer normalisation.
 void benchLstm(uint32_t cells, uint32_t steps, bool isFull, double peak) {
   const OperandType type = OperandType::TENSOR_FLOAT32;
-  std::vector<TestOperand> inputs = {bytes(type, {steps, 1, cells}, 0, 0)};
-  const auto add = [&](int count, const Shape& dims, bool isThere = true) {
-    for (int i = 0; i < count; ++i) {
-      inputs.push_back(isThere ? bytes(type, dims, 0, 0) : TestOperand::omitted(type));
-    }
-  };
-  add(8, {cells, cells});
-  add(3, {cells}, isFull);
-  add(4, {cells});
-  add(1, {cells, cells}, isFull);
-  add(1, {cells}, isFull);
-  add(2, {1, cells});
-  inputs.push_back(TestOperand::int32(4));
-  for (int clip = 0; clip < 2; ++clip) inputs.push_back(TestOperand::float32(0));
-  inputs.push_back(TestOperand::boolean(true));
-  add(4, {cells}, isFull);
+  std::vector<TestOperand> inputs = bench::lstmInputs(cells, steps, isFull);
   std::vector<TestOperand> outputs = {TestOperand::output(type)};
   const auto times = timeOperation(OperationType::UNIDIRECTIONAL_SEQUENCE_LSTM, inputs, outputs, 1);
   std::printf("%-16s %4u cells, %4u steps     ", isFull ? "lstm, all parts" : "lstm", cells, steps);
@@ -262,10 +213,7 @@ void benchSvdf(uint32_t inputs, uint32_t units, uint32_t memory, double peak) {
 // A batch of 12 matrices, as in attention: rows x depth times depth x columns.
 void benchMatmul(OperandType type, uint32_t rows, uint32_t depth, uint32_t columns,
                  bool isTransposed, double peak) {
-  const Shape right = isTransposed ? Shape{12, columns, depth} : Shape{12, depth, columns};
-  std::vector<TestOperand> inputs = {bytes(type, {12, rows, depth}, 0.5f, 20),
-                                     bytes(type, right, 0.25f, 3), TestOperand::boolean(false),
-                                     TestOperand::boolean(isTransposed)};
+  std::vector<TestOperand> inputs = bench::matmulInputs(type, {rows, depth, columns}, isTransposed);
   std::vector<TestOperand> outputs = {TestOperand::output(type, 300.0f, 10)};
   const auto times = timeOperation(OperationType::BATCH_MATMUL, inputs, outputs, 2);
   std::printf("%-16s %4u x %4u x %4u %s%s   ", "matmul x 12", rows, depth, columns,

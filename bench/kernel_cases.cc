@@ -30,9 +30,77 @@ constexpr LayerCase kLayers[] = {
     {"full connection", OperationType::FULLY_CONNECTED, 8, 1, 1, 640, 128},
 };
 
+// The operands of a layer that follow its tensors.
+void appendScalars(const LayerCase& layer, std::vector<TestOperand>* inputs) {
+  using enum OperationType;
+  const auto int32 = [&](uint32_t value) {
+    inputs->push_back(TestOperand::int32(static_cast<int32_t>(value)));
+  };
+  if (layer.operation == TRANSPOSE_CONV_2D) {
+    const auto side = static_cast<int32_t>(layer.size * layer.stride);
+    inputs->push_back(TestOperand::of<int32_t>(OperandType::TENSOR_INT32, {4}, {1, side, side, 1}));
+  }
+  if (layer.operation != FULLY_CONNECTED) {
+    int32(1);
+    int32(layer.stride);
+    int32(layer.stride);
+  }
+  if (layer.operation == DEPTHWISE_CONV_2D) int32(layer.channels / layer.depth);
+  if (layer.operation == GROUPED_CONV_2D) int32(layer.groups);
+  int32(3);
+  if (layer.operation == GROUPED_CONV_2D || layer.operation == TRANSPOSE_CONV_2D) {
+    inputs->push_back(TestOperand::boolean(false));
+  }
+}
+
 }  // namespace
 
 std::span<const LayerCase> layerCases() { return kLayers; }
+
+std::vector<TestOperand> layerInputs(const LayerCase& layer, OperandType type) {
+  const bool isFull = layer.operation == OperationType::FULLY_CONNECTED;
+  const bool isDepthwise = layer.operation == OperationType::DEPTHWISE_CONV_2D;
+  const bool isFloat = type == OperandType::TENSOR_FLOAT32;
+  const OperandType biasType = isFloat ? type : OperandType::TENSOR_INT32;
+  const Shape filter =
+      isFull        ? Shape{layer.channels, layer.depth}
+      : isDepthwise ? Shape{1, layer.filter, layer.filter, layer.channels}
+                    : Shape{layer.channels, layer.filter, layer.filter, layer.depth / layer.groups};
+  const Shape image =
+      isFull ? Shape{layer.size, layer.depth} : Shape{1, layer.size, layer.size, layer.depth};
+  std::vector<TestOperand> inputs = {bytes(type, image, 0.5f, 120), bytes(type, filter, 0.25f, 128),
+                                     bytes(biasType, {layer.channels}, 0.125f, 0)};
+  appendScalars(layer, &inputs);
+  return inputs;
+}
+
+std::vector<TestOperand> matmulInputs(OperandType type, const MatmulSize& size, bool isTransposed) {
+  const Shape right =
+      isTransposed ? Shape{12, size.columns, size.depth} : Shape{12, size.depth, size.columns};
+  return {bytes(type, {12, size.rows, size.depth}, 0.5f, 20), bytes(type, right, 0.25f, 3),
+          TestOperand::boolean(false), TestOperand::boolean(isTransposed)};
+}
+
+std::vector<TestOperand> lstmInputs(uint32_t cells, uint32_t steps, bool isFull) {
+  const OperandType type = OperandType::TENSOR_FLOAT32;
+  std::vector<TestOperand> inputs = {bytes(type, {steps, 1, cells}, 0, 0)};
+  const auto add = [&](int count, const Shape& dims, bool isThere = true) {
+    for (int i = 0; i < count; ++i) {
+      inputs.push_back(isThere ? bytes(type, dims, 0, 0) : TestOperand::omitted(type));
+    }
+  };
+  add(8, {cells, cells});
+  add(3, {cells}, isFull);
+  add(4, {cells});
+  add(1, {cells, cells}, isFull);
+  add(1, {cells}, isFull);
+  add(2, {1, cells});
+  inputs.push_back(TestOperand::int32(4));
+  for (int clip = 0; clip < 2; ++clip) inputs.push_back(TestOperand::float32(0));
+  inputs.push_back(TestOperand::boolean(true));
+  add(4, {cells}, isFull);
+  return inputs;
+}
 
 TestOperand bytes(OperandType type, const Shape& dims, float scale, int32_t zeroPoint) {
   TestOperand operand = TestOperand::output(type, scale, zeroPoint);

@@ -1,4 +1,4 @@
-// Operations that cpu_bench times, and operands for them.
+// Operations that cpu_bench and vulkan_bench time, and operands for them.
 // Thread safety: pure functions. Ownership: the caller owns the results.
 #pragma once
 
@@ -30,6 +30,21 @@ struct LayerCase {
 };
 
 std::span<const LayerCase> layerCases();
+// All operands of a layer: image, filter, bias and scalars.
+std::vector<ops::testing::TestOperand> layerInputs(const LayerCase& layer, OperandType type);
+
+struct MatmulSize {
+  uint32_t rows;
+  uint32_t depth;
+  uint32_t columns;
+};
+// Of BATCH_MATMUL, for a batch of 12 matrices as in attention.
+std::vector<ops::testing::TestOperand> matmulInputs(OperandType type, const MatmulSize& size,
+                                                    bool isTransposed);
+
+// Of UNIDIRECTIONAL_SEQUENCE_LSTM: a cell with as many hidden values as inputs, for one sequence.
+// `isFull`: with peepholes, projection and layer normalisation.
+std::vector<ops::testing::TestOperand> lstmInputs(uint32_t cells, uint32_t steps, bool isFull);
 
 // An operation that moves bytes and does not multiply. It is compared with a copy of the same size.
 struct MoveCase {

@@ -79,12 +79,23 @@ TEST_F(VulkanKernels, RefusalsHaveReasons) {
   EXPECT_FALSE(device_->prepareModel(*valid, {}).ok());
 }
 
+// Those of NNAPI, and of the extension halyard.tflite.
+std::vector<OperationType> allOperations() {
+  std::vector<OperationType> all;
+  for (const uint32_t first : {0u, uint32_t{kTfliteExtensionPrefix} << 16}) {
+    for (uint32_t code = first; ops::definitionOf(static_cast<OperationType>(code)) != nullptr;
+         ++code) {
+      all.push_back(static_cast<OperationType>(code));
+    }
+  }
+  return all;
+}
+
 // Compares each operation with each list of its operands, `rounds` times with other numbers.
 void checkOperations(hal::Device& device, unsigned rounds) {
   size_t operations = 0;
   size_t cases = 0;
-  for (int32_t code = 0; code < 106; ++code) {
-    const auto type = static_cast<OperationType>(code);
+  for (const OperationType type : allOperations()) {
     if (kernelOf(type) == nullptr) continue;
     const ops::OperationDefinition& definition = *ops::definitionOf(type);
     size_t taken = 0;
@@ -111,7 +122,7 @@ TEST_F(VulkanKernels, OfGpusAreTheReference) {
   const std::string arguments[] = {"--software", "--gpu-shaders"};
   const auto made = makeVulkanDriver(arguments);
   ASSERT_TRUE(made.ok()) << made.status().toString();
-  checkOperations(**made, 2);
+  checkOperations(**made, 3);
 }
 
 }  // namespace

@@ -25,6 +25,7 @@ hal::DeviceInfo describe(const VulkanDevice& device, const DriverSettings& setti
   info.type = hal::DeviceType::GPU;
   // Without measured figures a user names the device, or the CPU is preferred.
   info.capabilities = settings.capabilities.value_or(hal::Capabilities::uniform({1.0f, 1.0f}));
+  info.extensions = {{std::string(kTfliteExtension), {}}};
   info.ownMemory = true;
   info.modelCacheFiles = saves ? 1 : 0;
   info.dataCacheFiles = saves ? 1 : 0;

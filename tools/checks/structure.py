@@ -26,9 +26,9 @@ UNCOUNTED = re.compile(r"(_test\.(cc|c)|_bench\.cc|_for_test\.h|/test_model\.h)$
 MENTIONS = {
     "drivers/cpu/fusion.cc": (55, "patterns of operations that one kernel computes"),
     "drivers/cpu/kernel_list.cc": (44, "the table of kernels by operation"),
-    "drivers/vulkan/kernels/elementwise.cc": (38, "the shader's function for each operation"),
-    "drivers/vulkan/kernels/kernel_list.cc": (91, "the table of kernels by operation"),
-    "drivers/vulkan/kernels/lines.cc": (14, "the shader's function for each operation"),
+    "drivers/vulkan/kernels/elementwise.cc": (48, "the shader's function for each operation"),
+    "drivers/vulkan/kernels/kernel_list.cc": (110, "the table of kernels by operation"),
+    "drivers/vulkan/kernels/lines.cc": (16, "the shader's function for each operation"),
     "drivers/vulkan/kernels/resize.cc": (1, "the shader's function for each operation"),
     "drivers/vulkan/plan/device_speed.cc": (15, "the products of each operation, for its cost"),
     "drivers/vulkan/kernels/shape.cc": (2, "one direction of two, and a border's value"),

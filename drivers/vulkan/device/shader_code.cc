@@ -4,6 +4,9 @@ namespace halyard::vulkandriver {
 namespace {
 
 // The included files are written by glslc.
+constexpr uint32_t kArithmetic[] = {
+#include <shaders/arithmetic.inc>
+};
 constexpr uint32_t kBinary[] = {
 #include <shaders/binary.inc>
 };
@@ -68,6 +71,8 @@ std::span<const uint32_t> choose(bool software, std::span<const uint32_t> forSof
 
 std::span<const uint32_t> shaderCode(Shader shader, bool software) {
   switch (shader) {
+    case Shader::ARITHMETIC:
+      return kArithmetic;
     case Shader::BINARY:
       return choose(software, kSoftwareBinary, kBinary);
     case Shader::CHOICE:

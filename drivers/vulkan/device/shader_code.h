@@ -22,7 +22,8 @@ enum class Shader : uint8_t {
   PRODUCT,
   CHANNELS,
   CHOICE,
-  SOFTMAX
+  SOFTMAX,
+  ARITHMETIC  // for benchmarks
 };
 
 // SPIR-V. `software`: for devices that compute on the processor, with subgroups of kSoftwareLanes.

@@ -2,6 +2,7 @@
 #include <limits>
 #include <optional>
 
+#include "kernels/broadcast_steps.h"
 #include "kernels/byte_table.h"
 #include "kernels/kernel_list.h"
 #include "ops/activation.h"
@@ -33,6 +34,10 @@ int32_t binaryFunction(OperationType type) {
       return 6;
     case OperationType::POW:
       return 7;
+    case OperationType::ATAN2:
+      return 8;
+    case OperationType::FLOOR_MOD:
+      return 9;
     case OperationType::EQUAL:
       return 10;
     case OperationType::NOT_EQUAL:
@@ -47,6 +52,14 @@ int32_t binaryFunction(OperationType type) {
       return 15;
     case OperationType::LOGICAL_AND:
       return 20;
+    case OperationType::TRUNCATED_DIV:
+      return 30;
+    case OperationType::BITWISE_XOR:
+      return 31;
+    case OperationType::RIGHT_SHIFT:
+      return 32;
+    case OperationType::LEFT_SHIFT:
+      return 33;
     default:
       return 21;  // LOGICAL_OR
   }
@@ -54,12 +67,13 @@ int32_t binaryFunction(OperationType type) {
 
 int32_t unaryFunction(OperationType type) {
   constexpr OperationType kInOrder[] = {
-      OperationType::ABS,        OperationType::EXP,   OperationType::FLOOR,
-      OperationType::LOG,        OperationType::NEG,   OperationType::RSQRT,
-      OperationType::SIN,        OperationType::SQRT,  OperationType::RELU,
-      OperationType::RELU1,      OperationType::RELU6, OperationType::TANH,
-      OperationType::LOGISTIC,   OperationType::ELU,   OperationType::HARD_SWISH,
-      OperationType::LOGICAL_NOT};
+      OperationType::ABS,         OperationType::EXP,   OperationType::FLOOR,
+      OperationType::LOG,         OperationType::NEG,   OperationType::RSQRT,
+      OperationType::SIN,         OperationType::SQRT,  OperationType::RELU,
+      OperationType::RELU1,       OperationType::RELU6, OperationType::TANH,
+      OperationType::LOGISTIC,    OperationType::ELU,   OperationType::HARD_SWISH,
+      OperationType::LOGICAL_NOT, OperationType::COS,   OperationType::ROUND,
+      OperationType::GELU};
   int32_t i = 0;
   for (const OperationType entry : kInOrder) {
     if (entry == type) return i;
@@ -74,14 +88,6 @@ bool hasActivation(OperationType type) {
 }
 
 bool isByte(ElementKind kind) { return kind == ElementKind::UINT8 || kind == ElementKind::INT8; }
-
-// The step of a tensor in `axis` of the result, counted from the innermost; 0: it is repeated.
-int32_t stepOf(const Shape& dims, size_t axis) {
-  if (axis >= dims.size() || dims[dims.size() - 1 - axis] == 1) return 0;
-  int32_t step = 1;
-  for (size_t i = dims.size() - axis; i < dims.size(); ++i) step *= static_cast<int32_t>(dims[i]);
-  return step;
-}
 
 // The bits of a shader's OPTION for four results at once.
 constexpr int32_t kFours = 4;
@@ -191,6 +197,10 @@ Status recordUnary(const Site& site, Recording& recording) {
     float alpha = 0;
     HALYARD_RETURN_IF_ERROR(site.context.read(1, &alpha));
     parameters.emplace_back(Parameter::real(alpha));
+  } else if (site.type == OperationType::GELU) {
+    bool isApproximate = false;
+    HALYARD_RETURN_IF_ERROR(site.context.read(1, &isApproximate));
+    if (isApproximate) ++function;
   }
   const size_t count = site.output(0).elementCount();
   const bool toReals = isReal(resultKind);

@@ -102,6 +102,26 @@ constexpr Entry kKernels[] = {
     {OperationType::UNIDIRECTIONAL_SEQUENCE_LSTM, recordLstmSequence},
     {OperationType::BIDIRECTIONAL_SEQUENCE_RNN, recordBidirectionalRnn},
     {OperationType::BIDIRECTIONAL_SEQUENCE_LSTM, recordBidirectionalLstm},
+    // Of the extension halyard.tflite.
+    {OperationType::COS, recordUnary},
+    {OperationType::ROUND, recordUnary},
+    {OperationType::GELU, recordUnary},
+    {OperationType::QUANTIZED_MUL, recordBinary},
+    {OperationType::ATAN2, recordBinary},
+    {OperationType::FLOOR_MOD, recordBinary},
+    {OperationType::TRUNCATED_DIV, recordBinary},
+    {OperationType::BITWISE_XOR, recordBinary},
+    {OperationType::RIGHT_SHIFT, recordBinary},
+    {OperationType::LEFT_SHIFT, recordBinary},
+    {OperationType::SELECT_V2, recordBroadcastSelect},
+    {OperationType::GATHER_ND, recordGatherNd},
+    {OperationType::SHAPE, recordShape},
+    {OperationType::DILATE, recordDilate},
+    {OperationType::DYNAMIC_UPDATE_SLICE, recordUpdateSlice},
+    {OperationType::REAL, recordRealPart},
+    {OperationType::IMAG, recordImaginaryPart},
+    {OperationType::CUMSUM, recordCumulativeSum},
+    {OperationType::ROUND_TO_DYNAMIC_RANGE, recordRounding},
 };
 
 }  // namespace

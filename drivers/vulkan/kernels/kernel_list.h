@@ -48,6 +48,15 @@ Status recordResponseNormalization(const Site& site, Recording& recording);
 Status recordSelect(const Site& site, Recording& recording);
 Status recordGather(const Site& site, Recording& recording);
 Status recordEmbedding(const Site& site, Recording& recording);
+Status recordBroadcastSelect(const Site& site, Recording& recording);
+Status recordGatherNd(const Site& site, Recording& recording);
+Status recordShape(const Site& site, Recording& recording);
+Status recordDilate(const Site& site, Recording& recording);
+Status recordUpdateSlice(const Site& site, Recording& recording);
+Status recordRealPart(const Site& site, Recording& recording);
+Status recordImaginaryPart(const Site& site, Recording& recording);
+Status recordCumulativeSum(const Site& site, Recording& recording);
+Status recordRounding(const Site& site, Recording& recording);
 Status recordResize(const Site& site, Recording& recording);
 
 }  // namespace halyard::vulkandriver

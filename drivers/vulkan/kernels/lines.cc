@@ -51,6 +51,10 @@ int32_t linesFunction(OperationType type) {
       return 23;
     case OperationType::LOCAL_RESPONSE_NORMALIZATION:
       return 24;
+    case OperationType::CUMSUM:
+      return 30;
+    case OperationType::ROUND_TO_DYNAMIC_RANGE:
+      return 31;
     default:
       return 22;  // L2_NORMALIZATION
   }
@@ -201,6 +205,34 @@ Status recordLine(const Site& site, Recording& recording) {
   }
   plan.kept = {{view.outer, view.extent * view.inner}, {view.inner, 1}};
   plan.reduced = {{view.extent, view.inner}};
+  return addLines(site, plan, recording);
+}
+
+Status recordCumulativeSum(const Site& site, Recording& recording) {
+  LinesPlan plan;
+  int32_t axis = 0;
+  HALYARD_RETURN_IF_ERROR(site.context.read(1, &axis));
+  size_t resolved = 0;
+  HALYARD_RETURN_IF_ERROR(ops::resolveAxis(axis, site.input(0).rank(), &resolved));
+  for (const size_t i : {2, 3}) {
+    bool flag = false;
+    HALYARD_RETURN_IF_ERROR(site.context.read(i, &flag));
+    plan.more.emplace_back(flag ? 1 : 0);
+  }
+  const auto view = ops::axisView(site.input(0).dims, resolved);
+  plan.kept = {{view.outer, view.extent * view.inner}, {view.inner, 1}};
+  plan.reduced = {{view.extent, view.inner}};
+  return addLines(site, plan, recording);
+}
+
+Status recordRounding(const Site& site, Recording& recording) {
+  int32_t axis = 0;
+  HALYARD_RETURN_IF_ERROR(site.context.read(1, &axis));
+  const auto view = ops::axisView(site.input(0).dims, static_cast<size_t>(axis));
+  const size_t row = view.extent * view.inner;
+  LinesPlan plan;
+  plan.kept = {{view.outer, row}};
+  plan.reduced = {{row, 1}};
   return addLines(site, plan, recording);
 }
 

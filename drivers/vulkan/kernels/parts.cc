@@ -1,5 +1,6 @@
 // Operations that move regular parts of a tensor, or repeat one value.
 #include <algorithm>
+#include <cstring>
 
 #include "kernels/kernel_list.h"
 #include "kernels/moves.h"
@@ -40,6 +41,13 @@ std::vector<MirrorPart> mirrorParts(ptrdiff_t size, ptrdiff_t before, ptrdiff_t 
   if (before > 0) parts.push_back({before, before - 1 + leftOut, -1, 0});
   if (after > 0) parts.push_back({after, size - 1 - leftOut, -1, before + size});
   return parts;
+}
+
+// One number of each pair.
+Status addPart(const Site& site, size_t part, Recording& recording) {
+  Move move = moveOf(site, 0, 0, {{site.output(0).elementCount(), 2, 1}});
+  move.sourceFirst = part;
+  return addMove(move, recording);
 }
 
 }  // namespace
@@ -137,6 +145,57 @@ Status recordMirrorPad(const Site& site, Recording& recording) {
 
 Status recordFill(const Site& site, Recording& recording) {
   return addMove(moveOf(site, 1, 0, {{site.output(0).elementCount(), 0, 1}}), recording);
+}
+
+Status recordShape(const Site& site, Recording& recording) {
+  const Shape& dims = site.input(0).dims;
+  std::vector<uint8_t> bytes(dims.size() * sizeof(uint32_t));
+  std::memcpy(bytes.data(), dims.data(), bytes.size());
+  Move move = moveOf(site, 0, 0, {{dims.size(), 1, 1}});
+  move.source = recording.constant(std::move(bytes));
+  return addMove(move, recording);
+}
+
+// Each step of the input lies between elements of the result that have the fill value.
+Status recordDilate(const Site& site, Recording& recording) {
+  std::span<const int32_t> steps;
+  HALYARD_RETURN_IF_ERROR(site.context.readInts(1, &steps));
+  const Shape& dims = site.input(0).dims;
+  const Strides from = ops::rowMajorStrides(dims);
+  const Strides to = ops::rowMajorStrides(site.output(0).dims);
+  HALYARD_RETURN_IF_ERROR(
+      addMove(moveOf(site, 2, 0, {{site.output(0).elementCount(), 0, 1}}), recording));
+  std::vector<CopyLoop> loops;
+  for (size_t d = 0; d < dims.size(); ++d) loops.push_back({dims[d], from[d], steps[d] * to[d]});
+  return addMove(moveOf(site, 0, 0, std::move(loops)), recording);
+}
+
+Status recordUpdateSlice(const Site& site, Recording& recording) {
+  if (site.input(2).data == nullptr) return badData("the starts are no constant");
+  std::span<const int32_t> starts;
+  HALYARD_RETURN_IF_ERROR(site.context.readInts(2, &starts));
+  const Shape& whole = site.output(0).dims;
+  const Shape& part = site.input(1).dims;
+  const Strides from = ops::rowMajorStrides(part);
+  const Strides to = ops::rowMajorStrides(whole);
+  HALYARD_RETURN_IF_ERROR(
+      addMove(moveOf(site, 0, 0, {{site.output(0).elementCount(), 1, 1}}), recording));
+  Move move = moveOf(site, 1, 0, {});
+  for (size_t d = 0; d < part.size(); ++d) {
+    const int64_t most = int64_t{whole[d]} - part[d];
+    const int64_t start = std::clamp<int64_t>(starts[d], 0, most);
+    move.targetFirst += static_cast<size_t>(start * to[d]);
+    move.loops.push_back({part[d], from[d], to[d]});
+  }
+  return addMove(move, recording);
+}
+
+Status recordRealPart(const Site& site, Recording& recording) {
+  return addPart(site, 0, recording);
+}
+
+Status recordImaginaryPart(const Site& site, Recording& recording) {
+  return addPart(site, 1, recording);
 }
 
 Status recordRank(const Site& site, Recording& recording) {

@@ -2,9 +2,8 @@
 
 #include <algorithm>
 
-#include "halyard/driver/device.h"
 #include "plan/model_recording.h"
-#include "plan/vulkan_model.h"
+#include "plan/recording_time.h"
 
 namespace halyard::vulkandriver {
 namespace {
@@ -68,41 +67,14 @@ Model productModel(uint32_t rows) {
   return model;
 }
 
-// The best time of some executions on the device, in nanoseconds.
 Result<double> timeOf(const std::shared_ptr<VulkanDevice>& device, Model model) {
+  constexpr int kRounds = 3;
   const auto shared = std::make_shared<const Model>(std::move(model));
   Recording recording(shared->main.operands.size(), device->lanes());
   for (const Status& answer : recordModel(*shared, device->mostBytes(), recording)) {
     HALYARD_RETURN_IF_ERROR(Status(answer));
   }
-  HALYARD_ASSIGN_OR_RETURN(const auto prepared, VulkanModel::create(device, shared, recording));
-  std::vector<std::vector<uint8_t>> memories;
-  hal::Request request;
-  const auto addArguments = [&](const std::vector<uint32_t>& operands,
-                                std::vector<hal::RequestArgument>& arguments) {
-    for (const uint32_t i : operands) {
-      const Operand& operand = shared->main.operands[i];
-      memories.emplace_back(knownByteSize(operand.type, operand.dimensions).value_or(0));
-      hal::RequestArgument argument;
-      argument.kind = hal::RequestArgument::Kind::POINTER;
-      argument.pointer = memories.back().data();
-      argument.length = static_cast<uint32_t>(memories.back().size());
-      arguments.push_back(std::move(argument));
-    }
-  };
-  addArguments(shared->main.inputIndexes, request.inputs);
-  addArguments(shared->main.outputIndexes, request.outputs);
-  double best = 0;
-  constexpr int kRounds = 4;  // the first one compiles
-  for (int round = 0; round < kRounds; ++round) {
-    hal::ExecuteOptions options;
-    options.measureTiming = true;
-    const hal::ExecutionResult result = prepared->executeSynchronously(request, options);
-    HALYARD_RETURN_IF_ERROR(Status(result.status));
-    const auto time = static_cast<double>(result.timing.timeOnDevice.value_or(0));
-    best = round < 2 ? time : std::min(best, time);
-  }
-  return best;
+  return bestTime(device, shared, recording, kRounds);
 }
 
 // Nanoseconds beyond `idle` for one unit of work. The model grows until its time tells.

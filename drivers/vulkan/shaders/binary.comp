@@ -15,6 +15,28 @@ const bool IS_FOURS = (OPTION & 4) != 0;
 const int REPEATS = 8;
 const int SCALAR = 16;
 
+// The angle of the point (x, y). GLSL's function has no value for the origin.
+float angleOf(float y, float x) {
+  if (x != 0.0 || y != 0.0) return atan(y, x);
+  const float angle = floatBitsToInt(x) < 0 ? 3.14159265 : 0.0;
+  return floatBitsToInt(y) < 0 ? -angle : angle;
+}
+
+// With the sign of the divisor. The quotient is exact enough in double precision.
+float remainderOf(float a, float b) {
+  const double quotient = double(a) / double(b);
+  float rest = float(double(a) - trunc(quotient) * double(b));
+  if (isinf(b) && !isinf(a)) rest = a;
+  return rest != 0.0 && (rest < 0.0) != (b < 0.0) ? rest + b : rest;
+}
+int remainderOf(int a, int b) {
+  // -1 has no other remainder, and its quotient may need 33 bits.
+  if (b == 0) return a;
+  if (b == -1) return 0;
+  const int rest = a - a / b * b;
+  return rest != 0 && (rest < 0) != (b < 0) ? rest + b : rest;
+}
+
 float realFunction(float a, float b) {
   switch (FUNCTION) {
     case 0: return a + b;
@@ -24,6 +46,8 @@ float realFunction(float a, float b) {
     case 4: return isnan(a) || isnan(b) ? a + b : max(a, b);
     case 5: return isnan(a) || isnan(b) ? a + b : min(a, b);
     case 7: return power(a, b);
+    case 8: return angleOf(a, b);
+    case 9: return remainderOf(a, b);
     default: return a < 0.0 ? a * b : a;
   }
 }
@@ -34,6 +58,11 @@ int integerFunction(int a, int b) {
     case 1: return a - b;
     case 2: return a * b;
     case 4: return max(a, b);
+    case 9: return remainderOf(a, b);
+    case 30: return b == 0 ? 0 : b == -1 ? -a : a / b;
+    case 31: return a ^ b;
+    case 32: return a >> clamp(b, 0, 31);
+    case 33: return b < 0 || b > 31 ? 0 : a << b;
     default: return min(a, b);
   }
 }
@@ -130,9 +159,9 @@ void main() {
   const int x = loadInteger(TYPE, parameter(0), a);
   const int y = loadInteger(TYPE, parameter(1), b);
   int value = 0;
-  if (FUNCTION >= 20) {
+  if (FUNCTION >= 20 && FUNCTION < 30) {
     value = int(logicalFunction(x, y));
-  } else if (FUNCTION >= 10) {
+  } else if (FUNCTION >= 10 && FUNCTION < 20) {
     value = int(comparison(x, y));
   } else {
     value = integerFunction(x, y);

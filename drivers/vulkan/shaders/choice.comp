@@ -6,7 +6,13 @@
 // SELECT: parameters: offsets of condition, a, b, result; for bytes the offsets of two tables.
 // GATHER: parameters: offsets of input, positions, result; extent of the axis, elements below it,
 // number of positions, offset of the word for faults.
+// BROADCAST_SELECT: parameters: offsets of condition, a, b, result; then for 6 axes from the innermost:
+// extent, steps of condition, a and b.
+// GATHER_ND: parameters: offsets of input, tuples, result; indices of a tuple, elements of a slice,
+// offset of the word for faults; then the extents of the axes that a tuple names.
 const int SELECT = 0;
+const int GATHER = 1;
+const int BROADCAST_SELECT = 2;
 
 void copyElement(int from, int i, int to, int j) {
   if (TYPE == 4) {
@@ -44,12 +50,47 @@ void gather(int i) {
   copyElement(parameter(0), from, parameter(2), i);
 }
 
+void broadcastSelect(int i) {
+  int rest = i;
+  ivec3 at = ivec3(0);
+  for (int axis = 0; axis < 6; ++axis) {
+    const int first = 4 + 4 * axis;
+    const int extent = parameter(first);
+    if (extent == 1) continue;
+    at += rest % extent * ivec3(parameter(first + 1), parameter(first + 2), parameter(first + 3));
+    rest /= extent;
+  }
+  const bool isFirst = loadInteger(BOOL8, parameter(0), at.x) != 0;
+  copyElement(parameter(isFirst ? 1 : 2), isFirst ? at.y : at.z, parameter(3), i);
+}
+
+void gatherSlice(int i) {
+  const int names = parameter(3);
+  const int inner = parameter(4);
+  const int tuple = i / inner;
+  int slice = 0;
+  for (int d = 0; d < names; ++d) {
+    const int index = loadInteger(INT32, parameter(1), tuple * names + d);
+    const int extent = parameter(6 + d);
+    if (index < 0 || index >= extent) {
+      storeInteger(INT32, parameter(5), 0, 1);
+      return;
+    }
+    slice = slice * extent + index;
+  }
+  copyElement(parameter(0), slice * inner + i % inner, parameter(2), i);
+}
+
 void main() {
   const uint item = workItem();
   if (item >= count) return;
   if (FUNCTION == SELECT) {
     select(int(item));
-  } else {
+  } else if (FUNCTION == GATHER) {
     gather(int(item));
+  } else if (FUNCTION == BROADCAST_SELECT) {
+    broadcastSelect(int(item));
+  } else {
+    gatherSlice(int(item));
   }
 }

@@ -19,6 +19,8 @@ const int LOG_SOFTMAX = 21;
 const int UNIT_LENGTH = 22;
 const int INSTANCE = 23;
 const int RESPONSE = 24;
+const int CUMULATIVE = 30;
+const int ROUNDING = 31;
 
 int positionOf(int index, int axes) {
   int at = 0;
@@ -200,6 +202,58 @@ void normaliseResponse(int start) {
   }
 }
 
+// Parameters from 25 on: whether an element itself does not count, and whether the sums begin at the
+// end.
+void sumUp(int start) {
+  const int extent = parameter(2);
+  const bool isExclusive = parameter(25) != 0;
+  const bool isReverse = parameter(26) != 0;
+  float real = 0.0;
+  int integer = 0;
+  for (int i = 0; i < extent; ++i) {
+    const int at = start + positionOf(isReverse ? extent - 1 - i : i, 11);
+    if (isReal(TYPE)) {
+      const float next = real + loadReal(TYPE, parameter(0), at);
+      storeReal(TYPE, parameter(1), at, isExclusive ? real : next);
+      real = next;
+    } else {
+      const int next = integer + loadInteger(TYPE, parameter(0), at);
+      storeInteger(TYPE, parameter(1), at, isExclusive ? integer : next);
+      integer = next;
+    }
+  }
+}
+
+// Quotients are rounded to float32 on every device, and no product is fused.
+void roundLine(int start) {
+  const int extent = parameter(2);
+  const float infinity = intBitsToFloat(0x7f800000);
+  float low = 0.0;
+  float high = 0.0;
+  bool isFinite = true;
+  for (int i = 0; i < extent; ++i) {
+    const float x = loadReal(TYPE, parameter(0), start + i);
+    low = x < low ? x : low;
+    high = x > high ? x : high;
+    isFinite = isFinite && abs(x) < infinity;
+  }
+  const float distance = high - low;
+  isFinite = isFinite && distance < infinity;
+  const float range = distance > 1e-30 ? distance : 1e-30;
+  const float perUnit = float(255.0lf / double(range));
+  const float step = float(double(range) / 255.0lf);
+  precise const float lowest = low * perUnit;
+  precise const float zeroPoint = floor(-127.5 - lowest);
+  const float least = -128.0 - zeroPoint;
+  const float greatest = 127.0 - zeroPoint;
+  for (int i = 0; i < extent; ++i) {
+    precise const float units = loadReal(TYPE, parameter(0), start + i) * perUnit;
+    precise const float rounded = floor(units + 0.5);
+    precise const float y = clamp(rounded, least, greatest) * step;
+    storeReal(TYPE, parameter(1), start + i, isFinite ? y : intBitsToFloat(0x7fc00000));
+  }
+}
+
 void main() {
   const uint item = workItem();
   if (item >= count) return;
@@ -214,6 +268,10 @@ void main() {
     reduceLine(int(item), start);
   } else if (FUNCTION < SOFTMAX) {
     findExtreme(int(item), start);
+  } else if (FUNCTION == CUMULATIVE) {
+    sumUp(start);
+  } else if (FUNCTION == ROUNDING) {
+    roundLine(start);
   } else if (FUNCTION == UNIT_LENGTH) {
     normalise(start);
   } else if (isReal(TYPE)) {

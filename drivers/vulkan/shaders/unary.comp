@@ -25,6 +25,20 @@ float exponentialUnit(float x) {
   return (x < 0.0 ? 0.0 : x) + (second < 0.0 ? second : 0.0);
 }
 
+// The complement of the error function, within 1.5e-7.
+float errorComplement(float x) {
+  const float t = 1.0 / (1.0 + 0.3275911 * abs(x));
+  const float factor =
+      t * (0.254829592 + t * (-0.284496736 + t * (1.421413741 + t * (-1.453152027 + t * 1.061405429))));
+  const float tail = factor * exp(-x * x);
+  return x < 0.0 ? 2.0 - tail : tail;
+}
+
+float gaussianUnit(float x) { return 0.5 * x * errorComplement(-0.70710678 * x); }
+float approximateGaussianUnit(float x) {
+  return 0.5 * x * (1.0 + tangent(0.7978845608 * (x + 0.044715 * x * x * x)));
+}
+
 float realFunction(float x) {
   switch (FUNCTION) {
     case 0: return abs(x);
@@ -41,6 +55,10 @@ float realFunction(float x) {
     case 11: return tangent(x);
     case 12: return 1.0 / (1.0 + exp(-x));
     case 13: return exponentialUnit(x);
+    case 16: return cos(x);
+    case 17: return roundEven(x);
+    case 18: return gaussianUnit(x);
+    case 19: return approximateGaussianUnit(x);
     default: return x * clamp(x + 3.0, 0.0, 6.0) / 6.0;
   }
 }
