@@ -109,7 +109,7 @@ class Places {
 // in `fused`.
 Result<BothTimes> timeOperation(OperationType type, std::vector<TestOperand>& inputs,
                                 std::vector<TestOperand>& outputs, size_t variables,
-                                ops::SimdLevel level = ops::simdLevel(),
+                                ops::SimdLevel level = ops::newestSimdLevel(),
                                 const cpudriver::Fused& fused = {}) {
   HALYARD_RETURN_IF_ERROR(ops::testing::runOperation(type, inputs, outputs));
   const ops::OperationDefinition& definition = *ops::definitionOf(type);
@@ -168,7 +168,7 @@ void printBoth(const Result<BothTimes>& times, double amount, double peak) {
 // Times one kernel on one thread: the driver's for instruction set `level`, and optionally the
 // reference kernel.
 void benchLayer(const LayerCase& layer, OperandType type, double peak,
-                ops::SimdLevel level = ops::simdLevel(), bool withReference = true) {
+                ops::SimdLevel level = ops::newestSimdLevel(), bool withReference = true) {
   const bool isFloat = type == OperandType::TENSOR_FLOAT32;
   std::vector<TestOperand> inputs = bench::layerInputs(layer, type);
   std::vector<TestOperand> outputs = {TestOperand::output(type, 300.0f, 100)};
@@ -238,7 +238,7 @@ void benchRounded(uint32_t size, uint32_t depth, uint32_t channels, double peak)
   cpudriver::Fused fused;
   fused.rounding = {{.least = -128, .greatest = 127, .smallestRange = 1e-6f}, depth};
   const auto times =
-      timeOperation(OperationType::CONV_2D, inputs, outputs, 1, ops::simdLevel(), fused);
+      timeOperation(OperationType::CONV_2D, inputs, outputs, 1, ops::newestSimdLevel(), fused);
   std::printf("%-16s %4u^2 s1 %4u -> %4u    ", "rounded 1x1", size, depth, channels);
   printBoth(times, times.ok() ? times->products : 0, peak);
 }
@@ -372,7 +372,7 @@ int benchModels(int count, char** paths, bool steps) {
 }
 
 int benchLevels() {
-  constexpr const char* kNames[] = {"baseline", "AVX2", "AVX-VNNI", "AVX-512", "NEON dot"};
+  constexpr const char* kNames[] = {"baseline", "AVX2", "AVX-VNNI", "AVX-512", "AMX", "NEON dot"};
   for (const ops::SimdLevel level : ops::kSimdLevels) {
     if (!ops::hasSimdLevel(level)) continue;
     const double peak = peakOf(measure::byteLoop(level));
@@ -429,7 +429,7 @@ int benchKernels(std::string_view text) {
     return name.find(text) != std::string_view::npos;
   };
   const double floats = peakOf(measure::floatLoop(ops::simdLevel()));
-  const double quant8 = peakOf(measure::byteLoop(ops::simdLevel()));
+  const double quant8 = peakOf(measure::byteLoop(ops::newestSimdLevel()));
   std::printf("peak: %.1f G products/s float32, %.1f 8 bit\n", floats * 1e-9, quant8 * 1e-9);
   std::printf("%-39s  %30s  %30s\n", "", "driver", "reference");
   for (const OperandType type : {OperandType::TENSOR_FLOAT32, OperandType::TENSOR_QUANT8_ASYMM}) {

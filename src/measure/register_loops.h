@@ -51,6 +51,20 @@ HALYARD_REGISTER_LOOP(
     "movdqa %%xmm13, %%xmm14\n pmaddwd %%xmm12, %%xmm14\n paddd %%xmm14, %%xmm\\r",
     HALYARD_LOOP_REGISTERS, "xmm14")
 #undef HALYARD_LOOP_REGISTERS
+// Tiles 0 to 5 are sums, 6 and 7 the factors.
+inline void multiplyTiles() {
+  struct alignas(64) {
+    uint8_t palette[16] = {1};
+    uint16_t rowBytes[16] = {64, 64, 64, 64, 64, 64, 64, 64};
+    uint8_t rows[16] = {16, 16, 16, 16, 16, 16, 16, 16};
+  } const setting;
+  asm volatile("ldtilecfg %0" : : "m"(setting));
+  asm volatile(".irp r,0,1,2,3,4,5,6,7\n tilezero %%tmm\\r\n.endr" :);
+  for (int i = 0; i < kLoopTurns; ++i) {
+    asm volatile(".irp r,0,1,2,3,4,5,0,1,2,3,4,5\n tdpbssd %%tmm7, %%tmm6, %%tmm\\r\n.endr" :);
+  }
+  asm volatile("tilerelease" :);
+}
 #elif defined(__aarch64__)
 #define HALYARD_LOOP_REGISTERS \
   "v0", "v1", "v2", "v3", "v4", "v5", "v6", "v7", "v8", "v9", "v10", "v11", "v12", "v13"
@@ -101,6 +115,7 @@ inline RegisterLoop floatLoop([[maybe_unused]] ops::SimdLevel level) {
 // kernels for the level.
 inline RegisterLoop byteLoop([[maybe_unused]] ops::SimdLevel level) {
 #if defined(__x86_64__)
+  if (level == ops::SimdLevel::AMX) return registerLoop(multiplyTiles, 16 * 16 * 64);
   if (level >= ops::SimdLevel::AVX512) return registerLoop(multiplyBytes512, 64);
   if (level >= ops::SimdLevel::AVX_VNNI) return registerLoop(multiplyBytesVnni, 32);
   if (level >= ops::SimdLevel::AVX2) return registerLoop(multiplyBytes256, 16);

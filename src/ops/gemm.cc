@@ -90,7 +90,7 @@ HALYARD_GEMM_TARGET HALYARD_ALWAYS_INLINE void addPairProducts(IntVector& sum, c
 template <typename T>
 const GemmKernels<T>& kernelsFor(SimdLevel level) {
 #if defined(__x86_64__)
-  if (level == SimdLevel::AVX512) return avx512::kKernels<T>;
+  if (level >= SimdLevel::AVX512) return avx512::kKernels<T>;
   if (level >= SimdLevel::AVX2) return avx2::kKernels<T>;
 #endif
   (void)level;

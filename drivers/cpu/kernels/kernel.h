@@ -73,8 +73,8 @@ struct Fused {
 struct KernelSite {
   std::span<const ops::Tensor> inputs;
   std::span<const ops::Tensor> outputs;
-  ops::SimdLevel level = ops::simdLevel();  // the newest instructions that may be used
-  Packing* packing = nullptr;               // null: packed constants lie on the heap
+  ops::SimdLevel level = ops::newestSimdLevel();  // the newest instructions that may be used
+  Packing* packing = nullptr;                     // null: packed constants lie on the heap
   Fused fused = {};
   const ops::OperationDefinition* definition = nullptr;  // set by makeKernel
   // By input: the model's operand, and the parts that other kernels have made of it. Without

@@ -25,7 +25,8 @@ float exponentialUnit(float x) {
   return (x < 0.0 ? 0.0 : x) + (second < 0.0 ? second : 0.0);
 }
 
-// The complement of the error function, within 1.5e-7.
+// The complement of the error function, within 1.5e-7: formula 7.1.26 of Abramowitz and Stegun,
+// Handbook of Mathematical Functions.
 float errorComplement(float x) {
   const float t = 1.0 / (1.0 + 0.3275911 * abs(x));
   const float factor =

@@ -48,13 +48,13 @@ HALYARD_ALWAYS_INLINE void narrowAll(const float* from, Float16* to, size_t coun
 
 void widen(const Float16* from, float* to, size_t count, [[maybe_unused]] ops::SimdLevel level) {
 #if defined(__x86_64__)
-  if (level == ops::SimdLevel::AVX512) return widenVectors(from, to, count);
+  if (level >= ops::SimdLevel::AVX512) return widenVectors(from, to, count);
 #endif
   ops::runBest<&widenAll>(from, to, count);
 }
 void narrow(const float* from, Float16* to, size_t count, [[maybe_unused]] ops::SimdLevel level) {
 #if defined(__x86_64__)
-  if (level == ops::SimdLevel::AVX512) return narrowVectors(from, to, count);
+  if (level >= ops::SimdLevel::AVX512) return narrowVectors(from, to, count);
 #endif
   ops::runBest<&narrowAll>(from, to, count);
 }

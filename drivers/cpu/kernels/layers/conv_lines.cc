@@ -9,6 +9,7 @@
 
 #include "kernels/matrix/product_parts.h"
 #include "kernels/matrix/quant8_layer.h"
+#include "kernels/matrix/quant8_tiles.h"
 #include "kernels/vectors/aligned_buffer.h"
 #include "kernels/vectors/even_pieces.h"
 #include "ops/multiply_accumulate.h"
@@ -81,6 +82,7 @@ class LineConvKernel final : public Kernel {
     const size_t items = blocks_ * layer_->panels();
     const size_t grain = layer_->grain(items, lines * conv_.output.width);
     const auto range = [&](size_t begin, size_t end) {
+      const TileUse tiles;  // of all lines
       forBlocksOfItems(begin, end, layer_->panels(),
                        [&](size_t block, size_t blockEnd, size_t panel, size_t panelEnd) {
                          runBlock(images, lines * block / blocks_, lines * blockEnd / blocks_,

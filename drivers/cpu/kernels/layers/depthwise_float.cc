@@ -10,7 +10,7 @@ namespace halyard::cpudriver {
 
 FloatDepthwise floatDepthwise(ops::SimdLevel level) {
 #if defined(__x86_64__)
-  if (level == ops::SimdLevel::AVX512) return avx512::floatDepthwiseRow;
+  if (level >= ops::SimdLevel::AVX512) return avx512::floatDepthwiseRow;
   if (level >= ops::SimdLevel::AVX2) return avx2::floatDepthwiseRow;
 #endif
   (void)level;
@@ -19,7 +19,7 @@ FloatDepthwise floatDepthwise(ops::SimdLevel level) {
 
 FloatSliceFunction floatSlice(ops::SimdLevel level) {
 #if defined(__x86_64__)
-  if (level == ops::SimdLevel::AVX512) return avx512::computeSlice;
+  if (level >= ops::SimdLevel::AVX512) return avx512::computeSlice;
   if (level >= ops::SimdLevel::AVX2) return avx2::computeSlice;
 #endif
   (void)level;

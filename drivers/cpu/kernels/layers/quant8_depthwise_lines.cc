@@ -14,7 +14,7 @@ namespace halyard::cpudriver {
 
 const Quant8Depthwise* quant8Depthwise([[maybe_unused]] ops::SimdLevel level) {
 #if defined(__x86_64__)
-  if (level == ops::SimdLevel::AVX512) return &avx512::kQuant8Depthwise;
+  if (level >= ops::SimdLevel::AVX512) return &avx512::kQuant8Depthwise;
   if (level == ops::SimdLevel::AVX_VNNI) return &avxvnni::kQuant8Depthwise;
   if (level == ops::SimdLevel::AVX2) return &avx2::kQuant8Depthwise;
   return &sse2::kQuant8Depthwise;

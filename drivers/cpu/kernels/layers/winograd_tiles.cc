@@ -11,7 +11,7 @@ namespace halyard::cpudriver {
 
 WinogradFunctions winogradFunctions(ops::SimdLevel level) {
 #if defined(__x86_64__)
-  if (level == ops::SimdLevel::AVX512) {
+  if (level >= ops::SimdLevel::AVX512) {
     return {avx512::transformTile, avx512::transformFilter, avx512::transformProducts};
   }
   if (level >= ops::SimdLevel::AVX2) {

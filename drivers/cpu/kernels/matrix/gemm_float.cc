@@ -13,7 +13,7 @@ namespace halyard::cpudriver {
 
 const FloatGemm& floatGemm(ops::SimdLevel level) {
 #if defined(__x86_64__)
-  if (level == ops::SimdLevel::AVX512) return avx512::kFloatGemm;
+  if (level >= ops::SimdLevel::AVX512) return avx512::kFloatGemm;
   if (level >= ops::SimdLevel::AVX2) return avx2::kFloatGemm;
 #endif
   (void)level;

@@ -4,6 +4,7 @@
 #include <cstring>
 #include <utility>
 
+#include "kernels/matrix/quant8_tiles.h"
 #include "kernels/vectors/float_vectors.h"
 #include "kernels/vectors/quant8_vectors.h"
 
@@ -13,9 +14,18 @@ namespace halyard::cpudriver {
 #include "kernels/vectors/each_quant8_target.inc"
 #undef HALYARD_KERNEL_FILE
 
+#if defined(__x86_64__)
+namespace amx {
+namespace {
+using namespace avx512;  // NOLINT(google-build-using-namespace): the same vectors
+#include "kernels/matrix/quant8_tiles.inc"
+}  // namespace
+}  // namespace amx
+#endif
+
 const Quant8Gemm* quant8Gemm([[maybe_unused]] ops::SimdLevel level) {
 #if defined(__x86_64__)
-  if (level == ops::SimdLevel::AVX512) return &avx512::kQuant8Gemm;
+  if (level >= ops::SimdLevel::AVX512) return &avx512::kQuant8Gemm;
   if (level == ops::SimdLevel::AVX_VNNI) return &avxvnni::kQuant8Gemm;
   if (level == ops::SimdLevel::AVX2) return &avx2::kQuant8Gemm;
   return &sse2::kQuant8Gemm;
@@ -25,6 +35,13 @@ const Quant8Gemm* quant8Gemm([[maybe_unused]] ops::SimdLevel level) {
 #else
   return nullptr;
 #endif
+}
+
+const Quant8Gemm* quant8Gemm(ops::SimdLevel level, [[maybe_unused]] const Quant8Shape& shape) {
+#if defined(__x86_64__)
+  if (level == ops::SimdLevel::AMX && suitsTiles(shape)) return &amx::kQuant8Gemm;
+#endif
+  return quant8Gemm(level);
 }
 
 }  // namespace halyard::cpudriver

@@ -39,6 +39,7 @@ struct Quant8Tile {
   size_t outStride;  // bytes
   size_t columns;    // at most the panel's
   // Where each piece begins, in bytes from the row; not looked at by micro kernels of whole rows.
+  // Null for tiles: rows are whole.
   const ptrdiff_t* pieces = nullptr;
   size_t pieceCount = 1;
 };
@@ -60,6 +61,26 @@ struct Quant8RealTile {
   size_t columns;    // at most the panel's
 };
 
+// Some rows of a product by the unit for tiles (quant8_tiles.h).
+struct Quant8Tiles {
+  static constexpr size_t kMostRows = 32;  // of two tiles
+  static constexpr size_t kMostUnits = 16;
+
+  size_t rows;
+  size_t units;  // that are multiplied at once
+
+  // The rows of the first tile, and of the second, which may be missing.
+  size_t first() const { return rows <= kMostRows / 2 ? rows : (rows + 1) / 2; }
+  size_t second() const { return rows - first(); }
+};
+
+// The properties of a product that the choice of kernels depends on.
+struct Quant8Shape {
+  size_t rows;
+  size_t units;  // of 4 bytes, in each piece of a row
+  size_t pieces = 1;
+};
+
 struct Quant8Gemm {
   using Micro = void (*)(const Quant8Tile& tile);
   using RealMicro = void (*)(const Quant8RealTile& tile);
@@ -71,6 +92,11 @@ struct Quant8Gemm {
   struct RealMicros {
     RealMicro whole[kMostRows + 1];
     RealMicro half[kMostRows + 1];
+  };
+  using TileMicro = void (*)(const Quant8Tile& tile, const Quant8Tiles& tiles);
+  struct TileMicros {
+    TileMicro whole;
+    TileMicro half;
   };
 
   Quant8Factors factors;
@@ -89,11 +115,18 @@ struct Quant8Gemm {
   void (*widenRows)(const uint8_t* left, size_t stride, size_t depth, size_t rows, bool isSigned,
                     int16_t* to, size_t toStride);
   RealMicros real;  // null unless factors are OPPOSITE
+  // In place of micro kernels where factors are SIGNED_RIGHT, and otherwise null. Rows may be in
+  // pieces.
+  TileMicros unsignedTiles = {};
+  TileMicros signedTiles = {};
 
+  bool usesTiles() const { return factors == Quant8Factors::SIGNED_RIGHT; }
   size_t unitValues() const { return factors == Quant8Factors::WIDE ? 2 : 4; }
 };
 
-// Null where the architecture has none.
+// Of vectors. Null where the architecture has none.
 const Quant8Gemm* quant8Gemm(ops::SimdLevel level);
+// The same, or tiles where they take less time for the shape.
+const Quant8Gemm* quant8Gemm(ops::SimdLevel level, const Quant8Shape& shape);
 
 }  // namespace halyard::cpudriver

@@ -6,6 +6,7 @@
 
 #include "kernels/matrix/quant8_panels.h"
 #include "kernels/vectors/aligned_buffer.h"
+#include "kernels/vectors/even_pieces.h"
 #include "kernels/vectors/quant8_sum.h"
 
 namespace halyard::cpudriver {
@@ -125,19 +126,23 @@ std::unique_ptr<MatrixLayer> makeLayer(const KernelSite& site, const Quant8Gemm&
 
 std::unique_ptr<MatrixLayer> makeQuant8Layer(const KernelSite& site, size_t columns,
                                              ops::FuseCode activation) {
-  const Quant8Gemm* const gemm = quant8Gemm(site.level);
+  const size_t depth = site.inputs[1].elementCount() / columns;
+  const Quant8Gemm* const gemm =
+      quant8Gemm(site.level, {site.outputs[0].elementCount() / columns, divideUp(depth, 4)});
   if (gemm == nullptr) return nullptr;
   return makeLayer(site, *gemm, columns, activation, Quant8Image::AS_IS, true);
 }
 
 std::unique_ptr<MatrixLayer> makeQuant8LayerForCopies(const KernelSite& site, size_t columns,
                                                       ops::FuseCode activation, size_t pieces) {
-  const Quant8Gemm* const gemm = quant8Gemm(site.level);
+  const size_t depth = site.inputs[1].elementCount() / columns;
+  if (depth % (4 * pieces) != 0) return nullptr;
+  const size_t rows = site.outputs[0].elementCount() / columns;
+  const Quant8Gemm* const gemm = quant8Gemm(site.level, {rows, depth / pieces / 4, pieces});
   if (gemm == nullptr || gemm->factors == Quant8Factors::WIDE) return nullptr;
-  if (site.inputs[1].elementCount() / columns % (4 * pieces) != 0) return nullptr;
   // Signed weights have no zero point most often, and want unsigned rows.
   const Quant8Image image =
-      gemm->factors == Quant8Factors::OPPOSITE ? Quant8Image::UNSIGNED : Quant8Image::SIGNED;
+      gemm->factors == Quant8Factors::SAME ? Quant8Image::SIGNED : Quant8Image::UNSIGNED;
   return makeLayer(site, *gemm, columns, activation, image, false);
 }
 

@@ -7,6 +7,7 @@
 
 #include "kernels/matrix/gemm_quant8.h"
 #include "kernels/matrix/matmul.h"
+#include "kernels/matrix/quant8_tiles.h"
 #include "kernels/vectors/aligned_buffer.h"
 #include "kernels/vectors/even_pieces.h"
 #include "ops/multiply_accumulate.h"
@@ -38,6 +39,13 @@ struct LeftRows {
   const int32_t* terms;  // by row; null: no terms
 };
 
+// The bits that are flipped in the right side's bytes. Both sides have the same type.
+uint8_t flipOfRight(Quant8Factors factors, bool isSigned) {
+  const bool flips =
+      factors == Quant8Factors::OPPOSITE || (factors == Quant8Factors::SIGNED_RIGHT && !isSigned);
+  return flips ? 0x80 : 0;
+}
+
 class Quant8MatmulKernel final : public Kernel {
  public:
   Quant8MatmulKernel(const KernelSite& site, const MatmulSizes& sizes, const Quant8Gemm& gemm,
@@ -45,7 +53,7 @@ class Quant8MatmulKernel final : public Kernel {
       : sizes_(sizes),
         gemm_(gemm),
         isSigned_(site.inputs[0].type == OperandType::TENSOR_QUANT8_ASYMM_SIGNED),
-        flip_(gemm.factors == Quant8Factors::OPPOSITE ? 0x80 : 0),
+        flip_(flipOfRight(gemm.factors, isSigned_)),
         leftZeroPoint_(site.inputs[0].zeroPoint),
         rightZeroPoint_(site.inputs[1].zeroPoint + (flip_ == 0  ? 0
                                                     : isSigned_ ? 128
@@ -199,10 +207,7 @@ class Quant8MatmulKernel final : public Kernel {
 
   void multiply(const LeftRows& left, const Buffers& memory, const int32_t* bias,
                 const MatmulItem& item, uint8_t* output) const {
-    const auto& micros = isSigned_ && !isWide() ? gemm_.signedLeft : gemm_.unsignedLeft;
     const bool isHalf = 2 * item.columns <= gemm_.panelColumns;
-    const auto& micro = isHalf ? micros.half : micros.whole;
-    const size_t most = isHalf ? gemm_.maxHalfRows : gemm_.maxRows;
     Quant8Tile tile;
     tile.leftStride = left.stride;
     tile.packed = reinterpret_cast<const uint8_t*>(memory.packed);
@@ -212,14 +217,27 @@ class Quant8MatmulKernel final : public Kernel {
     tile.result = result_;
     tile.outStride = sizes_.columns;
     tile.columns = item.columns;
-    forEvenPieces(item.rowEnd - item.rowBegin, most, [&](size_t begin, size_t count) {
-      const size_t row = item.rowBegin + begin;
+    const auto setRow = [&](size_t row) {
       const size_t leftRow = item.matrix * sizes_.rows + row;
       tile.left = left.first + leftRow * left.stride;
       tile.rowTerms = left.terms == nullptr ? nullptr : left.terms + leftRow;
       tile.out = output + row * sizes_.columns + item.column;
-      micro[count](tile);
-    });
+    };
+    const size_t rows = item.rowEnd - item.rowBegin;
+    if (gemm_.usesTiles()) {
+      const auto& micros = isSigned_ ? gemm_.signedTiles : gemm_.unsignedTiles;
+      return forTiles(rows, units_, [&](size_t begin, const Quant8Tiles& tiles) {
+        setRow(item.rowBegin + begin);
+        (isHalf ? micros.half : micros.whole)(tile, tiles);
+      });
+    }
+    const auto& micros = isSigned_ && !isWide() ? gemm_.signedLeft : gemm_.unsignedLeft;
+    const auto& micro = isHalf ? micros.half : micros.whole;
+    forEvenPieces(rows, isHalf ? gemm_.maxHalfRows : gemm_.maxRows,
+                  [&](size_t begin, size_t count) {
+                    setRow(item.rowBegin + begin);
+                    micro[count](tile);
+                  });
   }
 
   static constexpr size_t kMostColumns = 32;  // of a panel
@@ -250,7 +268,7 @@ bool sumsFit(size_t products, int64_t largestBias, float multiplier) {
 
 std::unique_ptr<Kernel> makeQuant8Matmul(const KernelSite& site, const MatmulSizes& sizes,
                                          size_t bias, ops::FuseCode activation) {
-  const Quant8Gemm* const gemm = quant8Gemm(site.level);
+  const Quant8Gemm* const gemm = quant8Gemm(site.level, {sizes.rows, divideUp(sizes.depth, 4)});
   if (gemm == nullptr) return nullptr;
   const int32_t* const biases = bias > 0 ? site.inputs[bias].as<int32_t>() : nullptr;
   int64_t largestBias = 0;

@@ -5,6 +5,7 @@
 #include <cstring>
 #include <vector>
 
+#include "kernels/matrix/quant8_tiles.h"
 #include "kernels/vectors/even_pieces.h"
 #include "ops/transpose_block.h"
 
@@ -71,6 +72,42 @@ Quant8Panels::Quant8Panels(const KernelSite& site, const Quant8Gemm& gemm,
 
 void Quant8Panels::multiply(const Quant8Rows& rows, size_t panelBegin, size_t panelEnd,
                             uint8_t* out) const {
+  if (gemm_.usesTiles()) return multiplyTiles(rows, panelBegin, panelEnd, out);
+  Quant8Tile tile = tileOf(rows);
+  const bool isSigned = rows.isSigned && gemm_.factors != Quant8Factors::WIDE;
+  const auto& micros = !rows.pieces.empty() ? gemm_.pieces
+                       : isSigned           ? gemm_.signedLeft
+                                            : gemm_.unsignedLeft;
+  for (size_t panel = panelBegin; panel < panelEnd; ++panel) {
+    setPanel(panel, &tile);
+    const auto& micro = isHalf(panel) ? micros.half : micros.whole;
+    const size_t most = isHalf(panel) ? gemm_.maxHalfRows : gemm_.maxRows;
+    forEvenPieces(rows.count, most, [&](size_t begin, size_t count) {
+      tile.left = rows.first + begin * rows.stride;
+      tile.rowTerms = rows.terms != nullptr ? rows.terms + begin : nullptr;
+      tile.out = out + begin * columns_ + panel * gemm_.panelColumns;
+      micro[count](tile);
+    });
+  }
+}
+
+// All panels for some rows at a time, which stay in the first-level cache.
+void Quant8Panels::multiplyTiles(const Quant8Rows& rows, size_t panelBegin, size_t panelEnd,
+                                 uint8_t* out) const {
+  Quant8Tile tile = tileOf(rows);
+  const auto& micros = rows.isSigned ? gemm_.signedTiles : gemm_.unsignedTiles;
+  forTiles(rows.count, tile.units, [&](size_t begin, const Quant8Tiles& tiles) {
+    tile.left = rows.first + begin * rows.stride;
+    tile.rowTerms = rows.terms != nullptr ? rows.terms + begin : nullptr;
+    for (size_t panel = panelBegin; panel < panelEnd; ++panel) {
+      setPanel(panel, &tile);
+      tile.out = out + begin * columns_ + panel * gemm_.panelColumns;
+      (isHalf(panel) ? micros.half : micros.whole)(tile, tiles);
+    }
+  });
+}
+
+Quant8Tile Quant8Panels::tileOf(const Quant8Rows& rows) const {
   Quant8Tile tile;
   tile.leftStride = rows.stride;
   tile.pieces = rows.pieces.data();
@@ -78,26 +115,15 @@ void Quant8Panels::multiply(const Quant8Rows& rows, size_t panelBegin, size_t pa
   tile.units = units_ / tile.pieceCount;
   tile.result = result_;
   tile.outStride = columns_;
-  const size_t width = gemm_.panelColumns;
-  const bool isSigned = rows.isSigned && gemm_.factors != Quant8Factors::WIDE;
-  const auto& micros = !rows.pieces.empty() ? gemm_.pieces
-                       : isSigned           ? gemm_.signedLeft
-                                            : gemm_.unsignedLeft;
-  for (size_t panel = panelBegin; panel < panelEnd; ++panel) {
-    const size_t column = panel * width;
-    tile.packed = packed_.data() + column * units_ * 4;
-    tile.bias = bias_.data() + column;
-    tile.multiplier = multiplier_.data() + column;
-    tile.columns = std::min(width, columns_ - column);
-    const auto& micro = isHalf(panel) ? micros.half : micros.whole;
-    const size_t most = isHalf(panel) ? gemm_.maxHalfRows : gemm_.maxRows;
-    forEvenPieces(rows.count, most, [&](size_t begin, size_t count) {
-      tile.left = rows.first + begin * rows.stride;
-      tile.rowTerms = rows.terms != nullptr ? rows.terms + begin : nullptr;
-      tile.out = out + begin * columns_ + column;
-      micro[count](tile);
-    });
-  }
+  return tile;
+}
+
+void Quant8Panels::setPanel(size_t panel, Quant8Tile* tile) const {
+  const size_t column = panel * gemm_.panelColumns;
+  tile->packed = packed_.data() + column * units_ * 4;
+  tile->bias = bias_.data() + column;
+  tile->multiplier = multiplier_.data() + column;
+  tile->columns = std::min(gemm_.panelColumns, columns_ - column);
 }
 
 size_t Quant8Panels::placeOf(size_t column) const {

@@ -51,6 +51,10 @@ class Quant8Panels {
   void packWholePanel(const Quant8Weights& weights, size_t panel, const uint8_t* from,
                       uint8_t* to) const;
   int32_t bias(const Quant8Weights& weights, size_t column) const;
+  Quant8Tile tileOf(const Quant8Rows& rows) const;
+  void setPanel(size_t panel, Quant8Tile* tile) const;
+  void multiplyTiles(const Quant8Rows& rows, size_t panelBegin, size_t panelEnd,
+                     uint8_t* out) const;
 
   const Quant8Gemm& gemm_;
   const size_t columns_;

@@ -33,7 +33,8 @@ int32_t storedShift(const KernelSite& site, Quant8Factors factors, bool isSigned
   const bool isUnsigned = filter.type == OperandType::TENSOR_QUANT8_ASYMM;
   const int32_t zeroPoint = ops::filterZeroPoint(filter);
   if (factors == Quant8Factors::WIDE) return -zeroPoint;
-  const bool wantsSigned = isSignedInput == (factors == Quant8Factors::SAME);
+  const bool wantsSigned =
+      factors == Quant8Factors::SIGNED_RIGHT || isSignedInput == (factors == Quant8Factors::SAME);
   if (!wantsSigned) return isUnsigned ? 0 : 128;
   if (fitsWithoutZeroPoint(filter.as<uint8_t>(), isUnsigned, filter.elementCount(), zeroPoint)) {
     return -zeroPoint;

@@ -14,7 +14,7 @@ namespace halyard::cpudriver {
 
 const FloatFunctions& floatFunctions(ops::SimdLevel level) {
 #if defined(__x86_64__)
-  if (level == ops::SimdLevel::AVX512) return avx512::kFloatFunctions;
+  if (level >= ops::SimdLevel::AVX512) return avx512::kFloatFunctions;
   if (level >= ops::SimdLevel::AVX2) return avx2::kFloatFunctions;
 #endif
   (void)level;

@@ -10,9 +10,10 @@ namespace halyard::cpudriver {
 
 // The factors of a processor's instruction that multiplies and adds to an int32.
 enum class Quant8Factors {
-  OPPOSITE,  // 4 bytes, of one side unsigned and of the other signed
-  SAME,      // 4 bytes, both unsigned or both signed
-  WIDE       // 2 values of 16 bits
+  OPPOSITE,      // 4 bytes, of one side unsigned and of the other signed
+  SAME,          // 4 bytes, both unsigned or both signed
+  SIGNED_RIGHT,  // 4 bytes, of the right side signed and of the left side of either kind
+  WIDE           // 2 values of 16 bits
 };
 
 // Turns a sum of products in units of input times filter into an 8 bit value, bit for bit as

@@ -120,7 +120,7 @@ std::optional<Quant8Sum> quant8SumOf(const Quantization& a, const Quantization& 
 void addQuant8(const Quant8Sum& sum, const Quant8SumRows& rows,
                [[maybe_unused]] ops::SimdLevel level) {
 #if defined(__x86_64__)
-  if (level == ops::SimdLevel::AVX512) {
+  if (level >= ops::SimdLevel::AVX512) {
     return rows.isSigned ? addRowsOf<int8_t>(sum, rows) : addRowsOf<uint8_t>(sum, rows);
   }
 #endif
