@@ -47,8 +47,9 @@ class MatrixLayer {
   static constexpr size_t kWantedItems = 32;
 
   // out[rows][columns of the panels] of `left`, whose rows are `stride` bytes apart. `out` is where
-  // the first row's first column (of all panels) goes. At most kMostRows.
-  static constexpr size_t kMostRows = 192;
+  // the first row's first column (of all panels) goes. At most kMostRows, which are an image of
+  // 14 x 14, and whole tiles of a matrix unit.
+  static constexpr size_t kMostRows = 224;
   virtual void multiply(const std::byte* left, size_t stride, size_t rows, size_t panelBegin,
                         size_t panelEnd, std::byte* out) const = 0;
   // The same for rows in pieces, and with an addend if the layer's site fuses it. Of 8 bits, only
