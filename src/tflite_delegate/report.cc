@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <cstring>
 #include <fstream>
+#include <utility>
 
 namespace halyard::tflite {
 namespace {
@@ -33,17 +34,17 @@ size_t Report::addGraph(const Selection& selection) {
         {{"node", node.node}, {"operator", node.operatorName}, {"reason", node.reason}});
   }
   const std::lock_guard<std::mutex> lock(mutex_);
-  const size_t number = graphs_.size();
+  const size_t number = graphCount_++;
   say(fmt::format("graph {}: {} of {} nodes in {} partitions", number, taken,
                   taken + selection.refused.size(), selection.partitions.size()));
   for (const RefusedNode& node : selection.refused) {
     say(fmt::format("graph {}: node {} {} stays with the interpreter: {}", number, node.node,
                     node.operatorName, node.reason));
   }
-  graphs_.push_back({{"partitions", std::move(partitions)},
-                     {"refused", std::move(refused)},
-                     {"constants_mapped", selection.model.pool() != nullptr},
-                     {"compilations", nlohmann::json::array()}});
+  append(graphs_, {{"partitions", std::move(partitions)},
+                   {"refused", std::move(refused)},
+                   {"constants_mapped", selection.model.pool() != nullptr},
+                   {"compilations", nlohmann::json::array()}});
   write();
   return number;
 }
@@ -51,23 +52,33 @@ size_t Report::addGraph(const Selection& selection) {
 void Report::addError(const Status& status) {
   const std::lock_guard<std::mutex> lock(mutex_);
   say(status.toString());
-  errors_.push_back(status.toString());
+  append(errors_, status.toString());
   write();
 }
 
 void Report::addCompilation(size_t graph, const LiveGraph& nodes, const CompiledGraph& compiled) {
+  if (path_.empty() && !verbose_) return;
   const Result<std::string> text = compiled.report();
   nlohmann::json report;
   if (text.ok()) report = nlohmann::json::parse(*text, nullptr, false);
   const std::lock_guard<std::mutex> lock(mutex_);
-  if (graph >= graphs_.size()) return;
   if (report.is_object()) {
     for (const auto& event : report.value("events", nlohmann::json::array())) {
       say(fmt::format("graph {}: {}", graph, event.dump()));
     }
   }
-  graphs_[graph]["compilations"].push_back({{"nodes", nodeList(nodes)}, {"report", report}});
+  if (graph >= graphs_.size()) return;
+  append(graphs_[graph]["compilations"], {{"nodes", nodeList(nodes)}, {"report", report}});
   write();
+}
+
+void Report::append(nlohmann::json& list, nlohmann::json entry) {
+  if (path_.empty()) return;
+  if (list.size() < kMostEntries) {
+    list.push_back(std::move(entry));
+  } else {
+    ++leftOut_;
+  }
 }
 
 void Report::say(const std::string& line) const {
@@ -78,8 +89,11 @@ void Report::say(const std::string& line) const {
 
 void Report::write() {
   if (path_.empty()) return;
-  const nlohmann::json document = {
-      {"version", 1}, {"process", ::getpid()}, {"graphs", graphs_}, {"errors", errors_}};
+  const nlohmann::json document = {{"version", 1},
+                                   {"process", ::getpid()},
+                                   {"graphs", graphs_},
+                                   {"errors", errors_},
+                                   {"left_out", leftOut_}};
   // Another process may read the report at any time.
   const std::string temporary = fmt::format("{}.{}.tmp", path_, ::getpid());
   std::ofstream file(temporary);
