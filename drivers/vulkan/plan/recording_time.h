@@ -12,8 +12,8 @@
 namespace halyard::vulkandriver {
 
 // The best time on the device of `rounds` executions, in nanoseconds, with arguments of zeros. An
-// execution before them compiles, and does not count. `pause` is before each. There are fewer rounds
-// if they take longer than a second.
+// execution before them compiles, and does not count. `pause` is before each. There are fewer
+// rounds if they take longer than a second.
 Result<double> bestTime(const std::shared_ptr<VulkanDevice>& device,
                         const std::shared_ptr<const Model>& model, const Recording& recording,
                         int rounds, std::chrono::milliseconds pause = {});
