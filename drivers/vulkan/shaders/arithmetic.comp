@@ -3,8 +3,7 @@
 #include "memory.glsl"
 
 // Parameters: offset of the result; rounds, of 256 multiplications with additions each; a factor.
-// Each step waits for the one before it. So eight chains of steps keep the units busy. Loops with
-// few turns cost software devices least.
+// Each step waits for the one before it. So eight chains of steps keep the units busy.
 #define STEP a = a * factor + factor; b = b * factor + factor;
 #define STEPS_4 STEP STEP STEP STEP
 #define STEPS_32 STEPS_4 STEPS_4 STEPS_4 STEPS_4 STEPS_4 STEPS_4 STEPS_4 STEPS_4
