@@ -4,7 +4,7 @@
 
 #include <thread>
 
-#include "validation/kit/process_figures.h"
+#include "validation/kit/growth.h"
 #include "validation/vts/burst_client.h"
 #include "validation/vts/hal_suite.h"
 #include "validation/vts/models.h"
@@ -16,7 +16,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// Growth that is not a leak.
+// The growth of a span of rounds that is not a leak.
 constexpr size_t kAllowedBytes = size_t{12} << 20;
 constexpr size_t kAllowedDescriptors = 12;
 constexpr int kFewestWarmUp = 10;
@@ -26,42 +26,29 @@ bool isExecutable(const TargetSpec& target) {
   return target.manifest && target.manifest->kind == hal::Manifest::Kind::EXECUTABLE;
 }
 
-// Calls `once` `rounds` times after a warm-up. Fails if the driver's process has grown too much
-// since the warm-up.
+// Calls `once` some times to warm up, and then `rounds` times for each span of expectGrowthEnds.
 CheckResult expectNoGrowth(Target& target, int rounds,
                            const std::function<CheckResult(HalClient&)>& once) {
   if (!isExecutable(target.spec())) {
     return CheckResult::skipped("the driver has no process of its own");
   }
   HALYARD_ASSIGN_OR_RETURN(const std::shared_ptr<HalClient> client, HalClient::open(target));
-  ProcessFigures before;
-  // A heap keeps freed memory for each thread that has used it, and threads appear one after the
-  // other.
-  const int warmUp = std::max(kFewestWarmUp, rounds / 2);
-  for (int i = 0; i < warmUp + rounds; ++i) {
-    if (i == warmUp) {
-      HALYARD_RETURN_IF_ERROR(client->roundTrip());
-      HALYARD_ASSIGN_OR_RETURN(before, figuresOf(client->processId()));
+  const auto repeat = [&](int times) {
+    for (int i = 0; i < times; ++i) {
+      CheckResult result = once(*client);
+      if (result.outcome != Outcome::PASSED) return result;
     }
-    const CheckResult result = once(*client);
-    if (result.outcome != Outcome::PASSED) return result;
-  }
-  // Released objects are freed a little later.
-  ProcessFigures after;
-  for (int i = 0; i < 20; ++i) {
-    HALYARD_RETURN_IF_ERROR(client->roundTrip());
-    HALYARD_ASSIGN_OR_RETURN(after, figuresOf(client->processId()));
-    if (after.memoryBytes <= before.memoryBytes + kAllowedBytes &&
-        after.descriptors <= before.descriptors + kAllowedDescriptors) {
-      return okStatus();
-    }
-    std::this_thread::sleep_for(50ms);
-  }
-  return opFailed(
-      "after {} rounds the driver's process has {} KiB instead of {} KiB, and {} "
-      "descriptors instead of {}",
-      rounds, after.memoryBytes >> 10, before.memoryBytes >> 10, after.descriptors,
-      before.descriptors);
+    return CheckResult::passed();
+  };
+  const CheckResult warm = repeat(std::max(kFewestWarmUp, rounds / 2));
+  if (warm.outcome != Outcome::PASSED) return warm;
+  return expectGrowthEnds(
+      {.memoryBytes = kAllowedBytes, .descriptors = kAllowedDescriptors},
+      [&] { return repeat(rounds); },
+      [&]() -> Result<ProcessFigures> {
+        HALYARD_RETURN_IF_ERROR(client->roundTrip());
+        return figuresOf(client->processId());
+      });
 }
 
 // out = a + constant, with a constant of 1 MiB.
