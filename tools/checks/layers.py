@@ -24,7 +24,7 @@ CODE = {".cc", ".h", ".c", ".inc"}
 SEARCHED = ["src", "include", "", "tests", "drivers/cpu", "drivers/reference", "drivers/vulkan"]
 # Headers that the build makes, and the folder of their source.
 GENERATED = [(r"hal/\w+\.capnp\.h", "hal"), (r"import/tflite/\w*_generated\.h", "src/import/tflite"),
-             (r"shaders/\w+\.inc", None),
+             (r"shaders/\w+\.inc", None), (r"serve/grpc/inference\.(?:grpc\.)?pb\.h", "src/serve/grpc"),
              (r"(test_definitions|capabilities_json|\w+\.capnp)\.h", None)]
 INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]+([<"])([^">\n]+)[">]', re.M)
 TEST_FILE = re.compile(r"(_test\.(cc|c|h)|_for_test\.(h|cc)|_fuzz\.cc|_bench\.cc)$|/(testing|fuzz)/|"

@@ -43,5 +43,7 @@ Command addCrashTestCommand(CLI::App& parent);
 Command addStressClientCommand(CLI::App& parent);
 Command addBenchCommand(CLI::App& parent);
 Command addValidateCommand(CLI::App& parent);
+// Its arguments are those of halyard-serve (src/serve).
+Command addServeCommand(CLI::App& parent);
 
 }  // namespace halyard::cli

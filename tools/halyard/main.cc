@@ -58,6 +58,7 @@ int main(int argc, char** argv) {
       halyard::cli::addCrashTestCommand(app),
       halyard::cli::addFuzzCommand(app),
       halyard::cli::addStressClientCommand(app),
+      halyard::cli::addServeCommand(app),
       // clang-format on
   };
   const auto nameOf = [&] {

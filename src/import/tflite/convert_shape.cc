@@ -98,13 +98,19 @@ Status reshapeToComputed(Node& node) {
 
 Status convertReshape(Node& node) {
   HALYARD_RETURN_IF_ERROR(node.expectCounts(1, 2, 1));
-  HALYARD_ASSIGN_OR_RETURN(const std::vector<int32_t> target, reshapeTarget(node));
+  HALYARD_ASSIGN_OR_RETURN(std::vector<int32_t> target, reshapeTarget(node));
   const bool isComputed = node.hasInput(1) && !node.isKnown(1);
   if (isComputed && (target.empty() || std::ranges::count(target, -1) > 1)) {
     return reshapeToComputed(node);
   }
   HALYARD_ASSIGN_OR_RETURN(const uint32_t x, node.input(0));
-  HALYARD_ASSIGN_OR_RETURN(Shape dims, resolveTarget(target, fileDims(node, x)));
+  const Shape from = fileDims(node, x);
+  // The file's batch of 1 becomes the batch of the import.
+  const uint32_t batch = node.builder().options().batch;
+  if (batch != 0 && !target.empty() && target[0] == 1 && !from.empty() && from[0] == batch) {
+    target[0] = static_cast<int32_t>(batch);
+  }
+  HALYARD_ASSIGN_OR_RETURN(Shape dims, resolveTarget(target, from));
   return reshapeTo(node, std::move(dims));
 }
 

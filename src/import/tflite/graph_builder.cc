@@ -101,6 +101,16 @@ Status Budget::spend(uint64_t bytes) {
   return okStatus();
 }
 
+// Whether a batch may replace the first dimension of this input.
+Status GraphBuilder::checkHasBatch(const FileTensor& tensor) {
+  if (tensor.dims.empty()) return badData("{} has no dimension for a batch", tensor.text());
+  if (tensor.dims[0] != 1 && !tensor.isOpen(0)) {
+    return badData("{} has the first dimension {}, expected 1 or an open one for a batch",
+                   tensor.text(), tensor.dims[0]);
+  }
+  return okStatus();
+}
+
 Status GraphBuilder::beginGraph() {
   const std::span<const int32_t> inputs = file().inputs();
   for (size_t i = 0; i < inputs.size(); ++i) {
@@ -119,6 +129,10 @@ Status GraphBuilder::beginGraph() {
     operand.dimensions = orScalar(std::move(operand.dimensions), tensor.type);
     for (size_t d = 0; d < tensor.dims.size() && options_.keepsOpenDimensions; ++d) {
       if (tensor.isOpen(d)) operand.dimensions[d] = 0;
+    }
+    if (options_.batch != 0) {
+      HALYARD_RETURN_IF_ERROR(checkHasBatch(tensor), "model input {}", i);
+      operand.dimensions[0] = options_.batch;
     }
     operand.lifetime = Lifetime::SUBGRAPH_INPUT;
     HALYARD_ASSIGN_OR_RETURN(const uint32_t added, addOperand(std::move(operand), tensor));
@@ -267,7 +281,8 @@ Result<uint32_t> GraphBuilder::write(int32_t index, std::optional<OperandType> t
   } else {
     HALYARD_ASSIGN_OR_RETURN(operand, describe(tensor));
     for (size_t d = 0; d < tensor.dims.size(); ++d) {
-      if (tensor.isOpen(d)) operand.dimensions[d] = 0;
+      const bool isBatch = options_.batch != 0 && d == 0 && tensor.dims[0] == 1;
+      if (tensor.isOpen(d) || isBatch) operand.dimensions[d] = 0;
     }
   }
   if (isModelOutput(index)) operand.lifetime = Lifetime::SUBGRAPH_OUTPUT;

@@ -193,6 +193,7 @@ class GraphBuilder {
     auto operator<=>(const Constant&) const = default;
   };
 
+  static Status checkHasBatch(const FileTensor& tensor);
   bool keepsNames() const { return options_.names == OperandNames::KEPT; }
   Binding binding(int32_t tensor) const;  // UNKNOWN also for an index without a tensor
   bool isBound(int32_t tensor) const { return binding(tensor).state != TensorState::UNKNOWN; }

@@ -72,6 +72,10 @@ struct ImportOptions {
   // Keeps open dimensions of inputs unknown (0) in the model, together with all dimensions that
   // follow from them. Otherwise they get the file's values, usually 1, as in TensorFlow Lite.
   bool keepsOpenDimensions = false;
+  // Unless 0: the first dimension of every input, which must be open or 1 in the file. The first
+  // dimensions of other tensors follow. BAD_DATA for an operator that does not take it. The caller
+  // must check that the elements of a batch are independent.
+  uint32_t batch = 0;
   // Makes variables inputs and outputs of the model, so that the caller can keep their values
   // between executions. Otherwise each execution begins with zeros.
   bool keepsStates = false;

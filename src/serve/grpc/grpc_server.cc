@@ -1,0 +1,195 @@
+#include "serve/grpc/grpc_server.h"
+
+#include <grpcpp/grpcpp.h>
+#include <grpcpp/health_check_service_interface.h>
+#include <grpcpp/resource_quota.h>
+
+#include <fstream>
+#include <sstream>
+#include <thread>
+#include <vector>
+
+#include "serve/grpc/messages.h"
+#include "serve/grpc/service_methods.h"
+
+namespace halyard::serve {
+namespace {
+
+// A thread that receives a request may compute it. So there are more of them than processors, and
+// one of them always receives.
+constexpr size_t kThreads = 8;
+constexpr int kRequestsAhead = 16;      // that wait for the next clients
+constexpr int kMostStreams = 1024;      // of one connection
+constexpr std::chrono::minutes kPatience{5};  // for requests in flight at the end
+
+// The deadline of gRPC on the clock of the server; nullopt without a deadline.
+std::optional<Clock::time_point> deadlineOf(const grpc::ServerContext& context) {
+  const auto deadline = context.deadline();
+  const auto now = std::chrono::system_clock::now();
+  if (deadline - now > std::chrono::hours(24)) return std::nullopt;
+  return Clock::now() + (deadline - now);
+}
+
+// One ModelInfer, from its arrival until its answer is sent. It deletes itself.
+class InferCall {
+ public:
+  InferCall(ServiceMethods& methods, Service& service, Clients& clients,
+            grpc::ServerCompletionQueue& queue)
+      : methods_(methods), service_(service), clients_(clients), queue_(queue), writer_(&context_) {
+    methods_.RequestModelInfer(&context_, &message_, &writer_, &queue_, &queue_, this);
+  }
+
+  // The next event of this call.
+  void proceed(bool ok) {
+    if (isAnswered_ || !ok) {
+      delete this;
+      return;
+    }
+    new InferCall(methods_, service_, clients_, queue_);
+    start();
+  }
+
+ private:
+  void start() {
+    const Clock::time_point arrival = Clock::now();
+    isAnswered_ = true;  // so the next event ends the call
+    const Outcome admitted =
+        clients_.admit(authorizationOf(context_), addressOf(context_), ticket_);
+    if (!admitted.ok()) {
+      fail(admitted);
+      return;
+    }
+    Result<InferRequest> request = requestOf(message_, arrival);
+    if (!request.ok()) {
+      Status status = request.takeStatus();
+      fail(Outcome::of(status.annotate(fmt::format("model '{}'", message_.model_name()))));
+      return;
+    }
+    request_ = std::move(*request);
+    if (const auto deadline = deadlineOf(context_)) {
+      request_.deadline = std::min(request_.deadline.value_or(*deadline), *deadline);
+    }
+    service_.infer(request_, arrival, [this](InferAnswer answer) { finish(std::move(answer)); });
+  }
+
+  void fail(const Outcome& outcome) {
+    writer_.FinishWithError(grpcStatusOf(outcome, context_), this);
+  }
+
+  void finish(InferAnswer answer) {
+    ticket_.reset();
+    if (!answer.outcome.ok()) {
+      fail(answer.outcome);
+      return;
+    }
+    fillResponse(request_, std::move(answer), response_);
+    writer_.Finish(response_, grpc::Status::OK, this);
+  }
+
+  ServiceMethods& methods_;
+  Service& service_;
+  Clients& clients_;
+  grpc::ServerCompletionQueue& queue_;
+  grpc::ServerContext context_;
+  inference::ModelInferRequest message_;
+  inference::ModelInferResponse response_;
+  grpc::ServerAsyncResponseWriter<inference::ModelInferResponse> writer_;
+  InferRequest request_;
+  Clients::Ticket ticket_;
+  bool isAnswered_ = false;
+};
+
+Result<std::string> contentOf(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  if (!file) return makeStatus(ResultCode::OP_FAILED, "{} cannot be read", path);
+  std::stringstream content;
+  content << file.rdbuf();
+  return content.str();
+}
+
+}  // namespace
+
+class GrpcServer::Implementation {
+ public:
+  Implementation(Service& service, Clients& clients, GrpcOptions options)
+      : service_(service),
+        clients_(clients),
+        options_(std::move(options)),
+        methods_(service, clients) {}
+
+  Status start() {
+    HALYARD_ASSIGN_OR_RETURN(const auto credentials, credentialsOf(options_));
+    grpc::EnableDefaultHealthCheckService(true);
+    grpc::ServerBuilder builder;
+    const std::string address = fmt::format("{}:{}", options_.host, options_.port);
+    builder.AddListeningPort(address, credentials, &port_);
+    // A second server at the same port would get a part of the requests.
+    builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
+    builder.AddChannelArgument(GRPC_ARG_MAX_CONCURRENT_STREAMS, kMostStreams);
+    builder.SetMaxReceiveMessageSize(static_cast<int>(options_.maxMessageBytes));
+    builder.SetMaxSendMessageSize(-1);
+    builder.SetResourceQuota(
+        grpc::ResourceQuota("halyard-serve").Resize(options_.maxBytesInFlight));
+    builder.RegisterService(&methods_);
+    queue_ = builder.AddCompletionQueue();
+    server_ = builder.BuildAndStart();
+    if (!server_ || port_ == 0) {
+      return makeStatus(ResultCode::OP_FAILED, "gRPC cannot listen at {}", address);
+    }
+    for (int i = 0; i < kRequestsAhead; ++i) {
+      new InferCall(methods_, service_, clients_, *queue_);
+    }
+    for (size_t i = 0; i < kThreads; ++i) threads_.emplace_back([this] { work(); });
+    return okStatus();
+  }
+
+  int port() const { return port_; }
+
+  void stop() {
+    if (!server_) return;
+    if (auto* health = server_->GetHealthCheckService()) health->SetServingStatus(false);
+    server_->Shutdown(std::chrono::system_clock::now() + kPatience);
+    queue_->Shutdown();
+    for (std::thread& thread : threads_) thread.join();
+    server_.reset();
+  }
+
+ private:
+  static Result<std::shared_ptr<grpc::ServerCredentials>> credentialsOf(
+      const GrpcOptions& options) {
+    if (options.certificate.empty()) return grpc::InsecureServerCredentials();
+    grpc::SslServerCredentialsOptions tls;
+    grpc::SslServerCredentialsOptions::PemKeyCertPair pair;
+    HALYARD_ASSIGN_OR_RETURN(pair.cert_chain, contentOf(options.certificate));
+    HALYARD_ASSIGN_OR_RETURN(pair.private_key, contentOf(options.key));
+    tls.pem_key_cert_pairs.push_back(std::move(pair));
+    return grpc::SslServerCredentials(tls);
+  }
+
+  void work() {
+    void* tag = nullptr;
+    bool ok = false;
+    while (queue_->Next(&tag, &ok)) static_cast<InferCall*>(tag)->proceed(ok);
+  }
+
+  Service& service_;
+  Clients& clients_;
+  const GrpcOptions options_;
+  ServiceMethods methods_;
+  std::unique_ptr<grpc::ServerCompletionQueue> queue_;
+  std::unique_ptr<grpc::Server> server_;
+  std::vector<std::thread> threads_;
+  int port_ = 0;
+};
+
+GrpcServer::GrpcServer(Service& service, Clients& clients, GrpcOptions options)
+    : implementation_(
+          std::make_unique<Implementation>(service, clients, std::move(options))) {}
+
+GrpcServer::~GrpcServer() { stop(); }
+
+Status GrpcServer::start() { return implementation_->start(); }
+int GrpcServer::port() const { return implementation_->port(); }
+void GrpcServer::stop() { implementation_->stop(); }
+
+}  // namespace halyard::serve

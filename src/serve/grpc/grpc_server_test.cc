@@ -1,0 +1,234 @@
+// Tests of the gRPC server with gRPC's own client.
+#include "serve/grpc/grpc_server.h"
+
+#include <gmock/gmock.h>
+#include <grpcpp/grpcpp.h>
+#include <gtest/gtest.h>
+
+#include <thread>
+
+#include "base/temporary_folder_for_test.h"
+#include "serve/grpc/inference.grpc.pb.h"
+#include "serve/models_for_test.h"
+
+namespace halyard::serve {
+namespace {
+
+using grpc::ClientContext;
+using testing::HasSubstr;
+
+class GrpcServerTest : public testing::Test {
+ protected:
+  GrpcServerTest() { writeFile(folder_.path() + "/add.tflite", additionModel().bytes()); }
+
+  void start(GrpcOptions options = {}, const std::string& tokens = "",
+             const ModelSettings& settings = {}) {
+    service_ = std::make_unique<Service>(ModelFolder(folder_.path()),
+                                         Repository::Options{settings, "", true}, false);
+    if (!tokens.empty()) {
+      writeText(folder_.path() + "/tokens", tokens);
+      ASSERT_TRUE(clients_.readTokens(folder_.path() + "/tokens").ok());
+    }
+    options.port = 0;
+    server_ = std::make_unique<GrpcServer>(*service_, clients_, options);
+    ASSERT_TRUE(service_->repository().loadAll().ok());
+    ASSERT_TRUE(server_->start().ok());
+    service_->setReady(true);
+    stub_ = inference::GRPCInferenceService::NewStub(
+        grpc::CreateChannel("127.0.0.1:" + std::to_string(server_->port()),
+                            grpc::InsecureChannelCredentials()));
+  }
+
+  static inference::ModelInferRequest rawRequest(const std::vector<float>& values) {
+    inference::ModelInferRequest request;
+    request.set_model_name("add");
+    request.set_id("7");
+    auto& input = *request.add_inputs();
+    input.set_name("x");
+    input.set_datatype("FP32");
+    input.add_shape(static_cast<int64_t>(values.size() / 3));
+    input.add_shape(3);
+    const std::vector<uint8_t> bytes = import::bytesOf(values);
+    request.add_raw_input_contents(bytes.data(), bytes.size());
+    return request;
+  }
+
+  grpc::Status infer(const inference::ModelInferRequest& request,
+                     inference::ModelInferResponse& response) {
+    ClientContext context;
+    return stub_->ModelInfer(&context, request, &response);
+  }
+
+  const TemporaryFolder folder_{"grpc"};
+  Clients clients_{{}};
+  std::unique_ptr<Service> service_;
+  std::unique_ptr<GrpcServer> server_;
+  std::unique_ptr<inference::GRPCInferenceService::Stub> stub_;
+};
+
+std::vector<float> floatsOf(const std::string& bytes) {
+  std::vector<float> values(bytes.size() / sizeof(float));
+  std::memcpy(values.data(), bytes.data(), bytes.size());
+  return values;
+}
+
+TEST_F(GrpcServerTest, InfersRawAndTypedContents) {
+  start();
+  inference::ModelInferResponse response;
+  inference::ModelInferRequest request = rawRequest({1, 2, 3});
+  grpc::Status status = infer(request, response);
+  ASSERT_TRUE(status.ok()) << status.error_message();
+  EXPECT_EQ(response.id(), "7");
+  EXPECT_EQ(response.model_version(), "1");
+  EXPECT_EQ(response.outputs(0).name(), "y");
+  EXPECT_THAT(floatsOf(response.raw_output_contents(0)), testing::ElementsAre(11, 22, 33));
+  request.clear_raw_input_contents();
+  for (const float value : {1.0F, 2.0F, 4.0F}) {
+    request.mutable_inputs(0)->mutable_contents()->add_fp32_contents(value);
+  }
+  response.Clear();
+  ASSERT_TRUE(infer(request, response).ok());
+  EXPECT_THAT(floatsOf(response.raw_output_contents(0)), testing::ElementsAre(11, 22, 34));
+}
+
+TEST_F(GrpcServerTest, FaultsHaveACodeAndAReason) {
+  start();
+  const auto refusal = [&](const std::function<void(inference::ModelInferRequest&)>& change) {
+    inference::ModelInferRequest request = rawRequest({1, 2, 3});
+    change(request);
+    inference::ModelInferResponse response;
+    return infer(request, response);
+  };
+  const auto expect = [](const grpc::Status& status, grpc::StatusCode code, const char* text) {
+    EXPECT_EQ(status.error_code(), code);
+    EXPECT_THAT(status.error_message(), HasSubstr(text));
+  };
+  using inference::ModelInferRequest;
+  expect(refusal([](ModelInferRequest& r) { r.set_model_name("none"); }),
+         grpc::StatusCode::NOT_FOUND, "there is no model 'none'");
+  expect(refusal([](ModelInferRequest& r) { r.mutable_inputs(0)->set_datatype("F"); }),
+         grpc::StatusCode::INVALID_ARGUMENT, "model 'add': input 'x': the datatype 'F' is unknown");
+  expect(refusal([](ModelInferRequest& r) { r.mutable_inputs(0)->set_shape(0, -1); }),
+         grpc::StatusCode::INVALID_ARGUMENT, "the shape is [-1,3], expected [1,3]");
+  expect(refusal([](ModelInferRequest& r) { r.add_raw_input_contents("more"); }),
+         grpc::StatusCode::INVALID_ARGUMENT, "2 raw_input_contents, but 1 inputs");
+  expect(refusal([](ModelInferRequest& r) { r.add_inputs()->set_datatype("FP32"); }),
+         grpc::StatusCode::INVALID_ARGUMENT, "there are only 1 raw_input_contents");
+  expect(refusal([](ModelInferRequest& r) { r.mutable_inputs(0)->mutable_contents(); }),
+         grpc::StatusCode::INVALID_ARGUMENT, "both 'contents' and 'raw_input_contents'");
+  expect(refusal([](ModelInferRequest& r) { (*r.mutable_parameters())["timeout"]; }),
+         grpc::StatusCode::INVALID_ARGUMENT, "the parameter 'timeout' has no value");
+}
+
+TEST_F(GrpcServerTest, TheOtherMethods) {
+  start();
+  ClientContext contexts[7];
+  inference::ServerLiveResponse live;
+  EXPECT_TRUE(stub_->ServerLive(&contexts[0], {}, &live).ok());
+  EXPECT_TRUE(live.live());
+  inference::ServerReadyResponse ready;
+  EXPECT_TRUE(stub_->ServerReady(&contexts[1], {}, &ready).ok());
+  EXPECT_TRUE(ready.ready());
+  inference::ModelMetadataRequest metadataRequest;
+  metadataRequest.set_name("add");
+  inference::ModelMetadataResponse metadata;
+  EXPECT_TRUE(stub_->ModelMetadata(&contexts[2], metadataRequest, &metadata).ok());
+  EXPECT_EQ(metadata.inputs(0).datatype(), "FP32");
+  EXPECT_EQ(metadata.versions(0), "1");
+  inference::RepositoryIndexResponse index;
+  EXPECT_TRUE(stub_->RepositoryIndex(&contexts[3], {}, &index).ok());
+  EXPECT_EQ(index.models(0).state(), "READY");
+  inference::RepositoryModelUnloadRequest unload;
+  unload.set_model_name("add");
+  inference::RepositoryModelUnloadResponse unloaded;
+  EXPECT_TRUE(stub_->RepositoryModelUnload(&contexts[4], unload, &unloaded).ok());
+  inference::ModelReadyRequest readyRequest;
+  readyRequest.set_name("add");
+  inference::ModelReadyResponse modelReady;
+  EXPECT_TRUE(stub_->ModelReady(&contexts[5], readyRequest, &modelReady).ok());
+  EXPECT_FALSE(modelReady.ready());
+  inference::ModelInferResponse response;
+  EXPECT_EQ(infer(rawRequest({1, 2, 3}), response).error_code(), grpc::StatusCode::UNAVAILABLE);
+}
+
+TEST_F(GrpcServerTest, AStreamAnswersInOrder) {
+  start();
+  ClientContext context;
+  const auto stream = stub_->ModelStreamInfer(&context);
+  for (int i = 0; i < 3; ++i) {
+    inference::ModelInferRequest request = rawRequest({float(i), 0, 0});
+    if (i == 1) request.set_model_name("none");
+    ASSERT_TRUE(stream->Write(request));
+  }
+  stream->WritesDone();
+  inference::ModelStreamInferResponse response;
+  for (int i = 0; i < 3; ++i) {
+    ASSERT_TRUE(stream->Read(&response));
+    if (i == 1) {
+      EXPECT_THAT(response.error_message(), HasSubstr("there is no model"));
+    } else {
+      EXPECT_EQ(floatsOf(response.infer_response().raw_output_contents(0))[0], 10 + float(i));
+    }
+  }
+  EXPECT_FALSE(stream->Read(&response));
+  EXPECT_TRUE(stream->Finish().ok());
+}
+
+TEST_F(GrpcServerTest, TheDeadlineOfGrpcCounts) {
+  ModelSettings settings;
+  settings.maxBatch = 8;
+  settings.queueDelay = std::chrono::seconds(10);
+  start({}, "", settings);
+  ClientContext context;
+  context.set_deadline(std::chrono::system_clock::now() + std::chrono::milliseconds(50));
+  inference::ModelInferResponse response;
+  EXPECT_EQ(stub_->ModelInfer(&context, rawRequest({1, 2, 3}), &response).error_code(),
+            grpc::StatusCode::DEADLINE_EXCEEDED);
+}
+
+TEST_F(GrpcServerTest, TokensAreNeeded) {
+  start({}, "alice 0123456789abcdef\n");
+  inference::ModelInferResponse response;
+  EXPECT_EQ(infer(rawRequest({1, 2, 3}), response).error_code(), grpc::StatusCode::UNAUTHENTICATED);
+  ClientContext context;
+  context.AddMetadata("authorization", "Bearer 0123456789abcdef");
+  EXPECT_TRUE(stub_->ModelInfer(&context, rawRequest({1, 2, 3}), &response).ok());
+}
+
+TEST_F(GrpcServerTest, LargeMessagesAreRefused) {
+  GrpcOptions options;
+  options.maxMessageBytes = 10'000;
+  start(options);
+  inference::ModelInferResponse response;
+  EXPECT_EQ(infer(rawRequest(std::vector<float>(30'000)), response).error_code(),
+            grpc::StatusCode::RESOURCE_EXHAUSTED);
+}
+
+TEST_F(GrpcServerTest, AnEndLosesNoRequest) {
+  start();
+  std::atomic<int> answered = 0;
+  std::atomic<int> lost = 0;
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 4; ++t) {
+    threads.emplace_back([&] {
+      for (bool more = true; more;) {
+        inference::ModelInferResponse response;
+        const grpc::Status status = infer(rawRequest({1, 2, 3}), response);
+        more = status.ok();
+        if (status.ok()) {
+          ++answered;
+        } else if (status.error_code() != grpc::StatusCode::UNAVAILABLE) {
+          ++lost;
+        }
+      }
+    });
+  }
+  while (answered < 100) std::this_thread::yield();
+  server_->stop();
+  service_->stop();
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(lost, 0);
+}
+
+}  // namespace
+}  // namespace halyard::serve

@@ -1,0 +1,235 @@
+#include "serve/grpc/service_methods.h"
+
+#include "serve/grpc/messages.h"
+#include "serve/protocol/waiter.h"
+
+namespace halyard::serve {
+
+using grpc::ServerContext;
+
+grpc::Status grpcStatusOf(const Outcome& outcome, ServerContext& context) {
+  if (outcome.ok()) return grpc::Status::OK;
+  if (outcome.fault() == Fault::OVERLOADED) {
+    context.AddTrailingMetadata("grpc-retry-pushback-ms",
+                                std::to_string(std::max<int64_t>(1, outcome.retryAfter().count())));
+  }
+  return {static_cast<grpc::StatusCode>(grpcCodeOf(outcome.fault())), outcome.text()};
+}
+
+std::string authorizationOf(const ServerContext& context) {
+  const auto& metadata = context.client_metadata();
+  const auto found = metadata.find("authorization");
+  if (found == metadata.end()) return "";
+  return {found->second.data(), found->second.size()};
+}
+
+// "ipv4:127.0.0.1:1234" has a port behind the last colon.
+std::string addressOf(const ServerContext& context) {
+  const std::string peer = context.peer();
+  return peer.substr(0, peer.rfind(':'));
+}
+
+grpc::Status ServiceMethods::check(ServerContext& context) const {
+  return grpcStatusOf(clients_.check(authorizationOf(context)), context);
+}
+
+grpc::Status ServiceMethods::find(ServerContext& context, const std::string& name,
+                                  const std::string& version,
+                                  std::shared_ptr<ServedModel>& model) const {
+  grpc::Status status = check(context);
+  if (!status.ok()) return status;
+  Repository::Found found = service_.repository().find(name, version);
+  model = std::move(found.model);
+  return grpcStatusOf(found.outcome, context);
+}
+
+grpc::Status ServiceMethods::ServerLive(ServerContext*, const inference::ServerLiveRequest*,
+                                        inference::ServerLiveResponse* response) {
+  response->set_live(true);
+  return grpc::Status::OK;
+}
+
+grpc::Status ServiceMethods::ServerReady(ServerContext*, const inference::ServerReadyRequest*,
+                                         inference::ServerReadyResponse* response) {
+  response->set_ready(service_.isReady());
+  return grpc::Status::OK;
+}
+
+grpc::Status ServiceMethods::ModelReady(ServerContext* context,
+                                        const inference::ModelReadyRequest* request,
+                                        inference::ModelReadyResponse* response) {
+  grpc::Status status = check(*context);
+  if (!status.ok()) return status;
+  const auto found = service_.repository().find(request->name(), request->version());
+  response->set_ready(found.model != nullptr);
+  return grpc::Status::OK;
+}
+
+grpc::Status ServiceMethods::ServerMetadata(ServerContext* context,
+                                            const inference::ServerMetadataRequest*,
+                                            inference::ServerMetadataResponse* response) {
+  grpc::Status status = check(*context);
+  if (!status.ok()) return status;
+  response->set_name(serve::Service::name());
+  response->set_version(serve::Service::version());
+  for (const std::string& extension : service_.extensions()) response->add_extensions(extension);
+  return grpc::Status::OK;
+}
+
+grpc::Status ServiceMethods::ModelMetadata(ServerContext* context,
+                                           const inference::ModelMetadataRequest* request,
+                                           inference::ModelMetadataResponse* response) {
+  std::shared_ptr<ServedModel> model;
+  grpc::Status status = find(*context, request->name(), request->version(), model);
+  if (status.ok()) {
+    fillMetadata(*model, service_.repository().versionsOf(request->name()), *response);
+  }
+  return status;
+}
+
+grpc::Status ServiceMethods::ModelConfig(ServerContext* context,
+                                         const inference::ModelConfigRequest* request,
+                                         inference::ModelConfigResponse* response) {
+  std::shared_ptr<ServedModel> model;
+  grpc::Status status = find(*context, request->name(), request->version(), model);
+  if (!status.ok()) return status;
+  inference::ModelConfig& config = *response->mutable_config();
+  config.set_name(model->name());
+  config.set_platform("halyard_tflite");
+  config.set_backend("halyard");
+  config.set_max_batch_size(static_cast<int32_t>(model->maxBatch()));
+  return status;
+}
+
+grpc::Status ServiceMethods::ModelStatistics(ServerContext* context,
+                                             const inference::ModelStatisticsRequest* request,
+                                             inference::ModelStatisticsResponse* response) {
+  if (!request->name().empty()) {
+    std::shared_ptr<ServedModel> model;
+    grpc::Status status = find(*context, request->name(), request->version(), model);
+    if (status.ok()) fillStatistics(*model, *response->add_model_stats());
+    return status;
+  }
+  grpc::Status status = check(*context);
+  if (!status.ok()) return status;
+  for (const auto& model : service_.repository().ready()) {
+    fillStatistics(*model, *response->add_model_stats());
+  }
+  return status;
+}
+
+grpc::Status ServiceMethods::RepositoryIndex(ServerContext* context,
+                                             const inference::RepositoryIndexRequest* request,
+                                             inference::RepositoryIndexResponse* response) {
+  grpc::Status status = check(*context);
+  if (!status.ok()) return status;
+  const auto index = service_.repository().index(request->ready());
+  if (!index.ok()) return grpcStatusOf(Outcome::of(index.status()), *context);
+  for (const IndexEntry& entry : *index) {
+    auto& model = *response->add_models();
+    model.set_name(entry.name);
+    model.set_version(entry.version);
+    model.set_state(entry.state);
+    model.set_reason(entry.reason);
+  }
+  return status;
+}
+
+grpc::Status ServiceMethods::RepositoryModelLoad(
+    ServerContext* context, const inference::RepositoryModelLoadRequest* request,
+    inference::RepositoryModelLoadResponse*) {
+  grpc::Status status = check(*context);
+  if (!status.ok()) return status;
+  if (!request->parameters().empty()) {
+    return grpcStatusOf({Fault::INVALID,
+                         "this server takes no parameters of a load; it reads the model's folder"},
+                        *context);
+  }
+  return grpcStatusOf(service_.repository().load(request->model_name()), *context);
+}
+
+grpc::Status ServiceMethods::RepositoryModelUnload(
+    ServerContext* context, const inference::RepositoryModelUnloadRequest* request,
+    inference::RepositoryModelUnloadResponse*) {
+  grpc::Status status = check(*context);
+  if (!status.ok()) return status;
+  return grpcStatusOf(service_.repository().unload(request->model_name()), *context);
+}
+
+grpc::Status ServiceMethods::SystemSharedMemoryStatus(
+    ServerContext* context, const inference::SystemSharedMemoryStatusRequest* request,
+    inference::SystemSharedMemoryStatusResponse* response) {
+  grpc::Status status = check(*context);
+  if (!status.ok()) return status;
+  std::vector<RegionInfo> regions;
+  status = grpcStatusOf(service_.regions().list(request->name(), regions), *context);
+  for (const RegionInfo& region : regions) {
+    auto& to = (*response->mutable_regions())[region.name];
+    to.set_name(region.name);
+    to.set_key(region.key);
+    to.set_offset(region.offset);
+    to.set_byte_size(region.size);
+  }
+  return status;
+}
+
+grpc::Status ServiceMethods::SystemSharedMemoryRegister(
+    ServerContext* context, const inference::SystemSharedMemoryRegisterRequest* request,
+    inference::SystemSharedMemoryRegisterResponse*) {
+  grpc::Status status = check(*context);
+  if (!status.ok()) return status;
+  return grpcStatusOf(service_.regions().add({request->name(), request->key(), request->offset(),
+                                              request->byte_size()}),
+                      *context);
+}
+
+grpc::Status ServiceMethods::SystemSharedMemoryUnregister(
+    ServerContext* context, const inference::SystemSharedMemoryUnregisterRequest* request,
+    inference::SystemSharedMemoryUnregisterResponse*) {
+  grpc::Status status = check(*context);
+  if (!status.ok()) return status;
+  return grpcStatusOf(service_.regions().remove(request->name()), *context);
+}
+
+InferAnswer ServiceMethods::inferOne(ServerContext& context,
+                                     const inference::ModelInferRequest& message,
+                                     inference::ModelInferResponse& response) {
+  const Clock::time_point arrival = Clock::now();
+  InferAnswer failure;
+  Clients::Ticket ticket;
+  failure.outcome = clients_.admit(authorizationOf(context), addressOf(context), ticket);
+  if (!failure.outcome.ok()) return failure;
+  Result<InferRequest> request = requestOf(message, arrival);
+  if (!request.ok()) {
+    Status status = request.takeStatus();
+    failure.outcome = Outcome::of(status.annotate(fmt::format("model '{}'", message.model_name())));
+    return failure;
+  }
+  Waiter waiter;
+  service_.infer(*request, arrival,
+                 [&waiter](InferAnswer given) { waiter.give(std::move(given)); });
+  InferAnswer answer = waiter.wait();
+  failure.outcome = answer.outcome;
+  if (answer.outcome.ok()) fillResponse(*request, std::move(answer), response);
+  return failure;
+}
+
+// Answers the requests of a stream in order. A request that fails does not end the stream.
+grpc::Status ServiceMethods::ModelStreamInfer(
+    ServerContext* context,
+    grpc::ServerReaderWriter<inference::ModelStreamInferResponse, inference::ModelInferRequest>*
+        stream) {
+  inference::ModelInferRequest message;
+  while (stream->Read(&message)) {
+    inference::ModelStreamInferResponse response;
+    const InferAnswer answer = inferOne(*context, message, *response.mutable_infer_response());
+    if (!answer.outcome.ok()) {
+      response.set_error_message(answer.outcome.text());
+      response.mutable_infer_response()->set_id(message.id());
+    }
+    if (!stream->Write(response)) break;
+  }
+  return grpc::Status::OK;
+}
+
+}  // namespace halyard::serve

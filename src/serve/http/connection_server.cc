@@ -1,0 +1,186 @@
+#include "serve/http/connection_server.h"
+
+#include <openssl/err.h>
+#include <poll.h>
+#include <sys/eventfd.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <charconv>
+#include <condition_variable>
+#include <deque>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+namespace halyard::serve {
+namespace {
+
+// Whether this thread must refuse its connection, because there are too many.
+thread_local bool isRefusing = false;
+
+constexpr std::string_view kRefusal =
+    "HTTP/1.1 503 Service Unavailable\r\nConnection: close\r\nRetry-After: 1\r\n"
+    "Content-Type: application/json\r\nContent-Length: 38\r\n\r\n"
+    "{\"error\": \"there are too many clients\"}";
+
+std::optional<uint64_t> bodyLengthOf(const httplib::Request& request) {
+  if (request.has_header("Transfer-Encoding")) return std::nullopt;
+  const std::string text = request.get_header_value("Content-Length");
+  if (text.empty()) return 0;
+  uint64_t length = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), length);
+  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
+  return length;
+}
+
+std::string tlsError() {
+  char text[256] = {};
+  ERR_error_string_n(ERR_get_error(), text, sizeof(text));
+  ERR_clear_error();
+  return text;
+}
+
+}  // namespace
+
+// One thread for each connection, up to a limit. A thread waits for further connections.
+class ConnectionServer::Threads : public httplib::TaskQueue {
+ public:
+  explicit Threads(size_t most) : most_(most) {}
+
+  void enqueue(std::function<void()> task) override {
+    std::unique_lock lock(mutex_);
+    if (idle_ <= tasks_.size() && threads_.size() >= most_) {
+      lock.unlock();
+      isRefusing = true;
+      task();
+      isRefusing = false;
+      return;
+    }
+    tasks_.push_back(std::move(task));
+    if (idle_ < tasks_.size()) threads_.emplace_back([this] { run(); });
+    wake_.notify_one();
+  }
+
+  void shutdown() override {
+    {
+      const std::lock_guard lock(mutex_);
+      ended_ = true;
+    }
+    wake_.notify_all();
+    for (std::thread& thread : threads_) thread.join();
+  }
+
+ private:
+  void run() {
+    std::unique_lock lock(mutex_);
+    while (true) {
+      ++idle_;
+      wake_.wait(lock, [this] { return ended_ || !tasks_.empty(); });
+      --idle_;
+      if (tasks_.empty()) return;
+      const std::function<void()> task = std::move(tasks_.front());
+      tasks_.pop_front();
+      lock.unlock();
+      task();
+      lock.lock();
+    }
+  }
+
+  const size_t most_;
+  std::mutex mutex_;
+  std::condition_variable wake_;
+  std::deque<std::function<void()>> tasks_;
+  std::vector<std::thread> threads_;
+  size_t idle_ = 0;
+  bool ended_ = false;
+};
+
+ConnectionServer::ConnectionServer(ConnectionLimits limits)
+    : limits_(limits), drainEvent_(::eventfd(0, EFD_CLOEXEC)) {
+  new_task_queue = [this] { return new Threads(limits_.connections); };
+  set_tcp_nodelay(true);
+  const std::chrono::seconds patience = std::min(limits_.idleTime, limits_.request.readTime);
+  set_read_timeout(patience.count());
+  set_write_timeout(patience.count());
+  // serveRequests() decides when a connection ends. The library only tells clients.
+  set_keep_alive_max_count(1'000'000);
+  set_keep_alive_timeout(limits_.idleTime.count());
+}
+
+ConnectionServer::~ConnectionServer() = default;
+
+Status ConnectionServer::useTls(const TlsFiles& files) {
+  tls_.reset(SSL_CTX_new(TLS_server_method()));
+  if (!tls_) return makeStatus(ResultCode::OUT_OF_MEMORY, "TLS: {}", tlsError());
+  SSL_CTX_set_min_proto_version(tls_.get(), TLS1_2_VERSION);
+  if (SSL_CTX_use_certificate_chain_file(tls_.get(), files.certificate.c_str()) != 1) {
+    return badData("the certificate {} cannot be used: {}", files.certificate, tlsError());
+  }
+  if (SSL_CTX_use_PrivateKey_file(tls_.get(), files.key.c_str(), SSL_FILETYPE_PEM) != 1 ||
+      SSL_CTX_check_private_key(tls_.get()) != 1) {
+    return badData("the key {} cannot be used: {}", files.key, tlsError());
+  }
+  return okStatus();
+}
+
+void ConnectionServer::drain() {
+  draining_ = true;
+  const uint64_t one = 1;
+  [[maybe_unused]] const ssize_t written = ::write(drainEvent_.get(), &one, sizeof(one));
+}
+
+// Whether a request comes before the time for idle connections ends, and before drain().
+bool ConnectionServer::waitForRequest(const SocketStream& stream) const {
+  if (stream.hasBuffered()) return true;
+  pollfd waiting[] = {{stream.socket(), POLLIN, 0}, {drainEvent_.get(), POLLIN, 0}};
+  const auto idle = std::chrono::duration_cast<std::chrono::milliseconds>(limits_.idleTime);
+  if (::poll(waiting, 2, static_cast<int>(idle.count())) <= 0) return false;
+  return (waiting[0].revents & POLLIN) != 0;
+}
+
+void ConnectionServer::serveRequests(SocketStream& stream) {
+  while (waitForRequest(stream)) {
+    stream.beginRequest();
+    bool isClosed = false;
+    const auto expect = [&](httplib::Request& request) {
+      stream.expectBody(bodyLengthOf(request));
+    };
+    const bool isAnswered = process_request(stream, draining_, isClosed, expect);
+    const bool isSent = stream.flush();
+    if (!isAnswered || !isSent || isClosed || draining_ || stream.isOutOfStep()) return;
+  }
+}
+
+void ConnectionServer::serve(socket_t socket) {
+  if (!tls_) {
+    SocketStream stream(socket, nullptr, limits_.request);
+    serveRequests(stream);
+    return;
+  }
+  const std::unique_ptr<SSL, decltype(&SSL_free)> session(SSL_new(tls_.get()), &SSL_free);
+  if (!session || SSL_set_fd(session.get(), socket) != 1 || SSL_accept(session.get()) != 1) {
+    ERR_clear_error();
+    return;
+  }
+  {
+    SocketStream stream(socket, session.get(), limits_.request);
+    serveRequests(stream);
+  }
+  SSL_shutdown(session.get());
+  ERR_clear_error();
+}
+
+bool ConnectionServer::process_and_close_socket(socket_t socket) {
+  if (isRefusing) {
+    if (!tls_) ::send(socket, kRefusal.data(), kRefusal.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
+  } else {
+    serve(socket);
+  }
+  ::shutdown(socket, SHUT_RDWR);
+  ::close(socket);
+  return true;
+}
+
+}  // namespace halyard::serve

@@ -1,0 +1,268 @@
+// Tests of the HTTP server with real connections, among them hostile ones.
+#include "serve/http/http_server.h"
+
+#include <arpa/inet.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <thread>
+
+#include "base/temporary_folder_for_test.h"
+#include "serve/models_for_test.h"
+
+namespace halyard::serve {
+namespace {
+
+using testing::HasSubstr;
+using testing::StartsWith;
+
+constexpr const char* kInfer = "/v2/models/add/infer";
+constexpr const char* kBody =
+    R"({"id":"7","inputs":[{"name":"x","shape":[1,3],"datatype":"FP32","data":[1,2,3]}]})";
+
+class HttpServerTest : public testing::Test {
+ protected:
+  HttpServerTest() { writeFile(folder_.path() + "/add.tflite", additionModel().bytes()); }
+
+  void start(HttpOptions options = {}, ClientLimits limits = {}, const std::string& tokens = "") {
+    service_ = std::make_unique<Service>(
+        ModelFolder(folder_.path()), Repository::Options{{}, "", true}, /*sharedMemory=*/true);
+    clients_ = std::make_unique<Clients>(limits);
+    if (!tokens.empty()) {
+      writeText(folder_.path() + "/tokens", tokens);
+      ASSERT_TRUE(clients_->readTokens(folder_.path() + "/tokens").ok());
+    }
+    options.port = 0;
+    server_ = std::make_unique<HttpServer>(*service_, *clients_, options);
+    server_->addDocument("/page", "text/html", [] { return std::string("<p>page"); });
+    ASSERT_TRUE(service_->repository().loadAll().ok());
+    ASSERT_TRUE(server_->start().ok());
+    service_->setReady(true);
+    client_ = std::make_unique<httplib::Client>("127.0.0.1", server_->port());
+    client_->set_keep_alive(true);
+  }
+
+  // Sends bytes as they are, and returns all that comes back.
+  std::string exchange(const std::string& bytes) const {
+    const int socket = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    sockaddr_in address = {};
+    address.sin_family = AF_INET;
+    address.sin_port = htons(static_cast<uint16_t>(server_->port()));
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    EXPECT_EQ(::connect(socket, reinterpret_cast<sockaddr*>(&address), sizeof(address)), 0);
+    size_t sent = 0;
+    while (sent < bytes.size()) {
+      const ssize_t count =
+          ::send(socket, bytes.data() + sent, bytes.size() - sent, MSG_NOSIGNAL);
+      if (count <= 0) break;
+      sent += static_cast<size_t>(count);
+    }
+    ::shutdown(socket, SHUT_WR);
+    std::string answer;
+    char buffer[4096];
+    for (ssize_t got = 0; (got = ::recv(socket, buffer, sizeof(buffer), 0)) > 0;) {
+      answer.append(buffer, static_cast<size_t>(got));
+    }
+    ::close(socket);
+    return answer;
+  }
+
+  const TemporaryFolder folder_{"http"};
+  std::unique_ptr<Service> service_;
+  std::unique_ptr<Clients> clients_;
+  std::unique_ptr<HttpServer> server_;
+  std::unique_ptr<httplib::Client> client_;
+};
+
+TEST_F(HttpServerTest, TheDocumentsOfTheProtocol) {
+  start();
+  const std::pair<const char*, const char*> documents[] = {
+      {"/v2", R"("name":"halyard")"},
+      {"/v2/health/live", R"("live":true)"},
+      {"/v2/health/ready", R"("ready":true)"},
+      {"/v2/models/add", R"("inputs":[{"name":"x","datatype":"FP32","shape":[1,3]}])"},
+      {"/v2/models/add/versions/1", R"("versions":["1"])"},
+      {"/v2/models/add/ready", R"({"name":"add","ready":true})"},
+      {"/v2/models/add/versions/1/ready", R"("ready":true)"},
+      {"/v2/models/add/config", R"("max_batch_size":0)"},
+      {"/v2/models/add/stats", R"("inference_count":0)"},
+      {"/v2/models/stats", R"("model_stats":[{"name":"add")"},
+      {"/v2/systemsharedmemory/status", "[]"},
+      {"/page", "<p>page"},
+  };
+  for (const auto& [path, expected] : documents) {
+    const auto result = client_->Get(path);
+    ASSERT_TRUE(result) << path;
+    EXPECT_EQ(result->status, 200) << path;
+    EXPECT_THAT(result->body, HasSubstr(expected)) << path;
+  }
+}
+
+TEST_F(HttpServerTest, Infers) {
+  start();
+  for (int i = 0; i < 20; ++i) {
+    const auto result = client_->Post(kInfer, kBody, "application/json");
+    ASSERT_TRUE(result);
+    EXPECT_EQ(result->status, 200) << result->body;
+    EXPECT_THAT(result->body, HasSubstr(R"("id":"7")"));
+    EXPECT_THAT(result->body, HasSubstr(R"("data":[11,22,33])"));
+  }
+}
+
+TEST_F(HttpServerTest, ARawTensorIsARequest) {
+  start();
+  const std::vector<uint8_t> bytes = import::bytesOf<float>({1, 2, 3});
+  const auto result = client_->Post(kInfer, {{"Inference-Header-Content-Length", "0"}},
+                                    std::string(bytes.begin(), bytes.end()),
+                                    "application/octet-stream");
+  ASSERT_TRUE(result);
+  EXPECT_EQ(result->status, 200) << result->body;
+  const size_t length = std::stoul(result->get_header_value("Inference-Header-Content-Length"));
+  EXPECT_EQ(result->body.size(), length + 12);
+}
+
+struct Refused {
+  const char* method;
+  const char* path;
+  const char* body;
+  int status;
+  const char* text;
+};
+
+TEST_F(HttpServerTest, FaultsHaveACodeAndAReason) {
+  start();
+  const Refused cases[] = {
+      {"GET", "/none", "", 404, "there is nothing at /none"},
+      {"GET", "/v2/models/none", "", 404, "there is no model 'none'"},
+      {"GET", "/v2/models/none/ready", "", 400, "there is no model 'none'"},
+      {"GET", "/v2/models/add/versions/2", "", 404, "has no version '2'"},
+      {"GET", kInfer, "", 405, "infer needs the method POST"},
+      {"PUT", kInfer, "{}", 405, "the method PUT is not allowed"},
+      {"POST", "/v2/models/add", "{}", 405, "needs the method GET"},
+      {"POST", "/v2/nothing", "{}", 404, "there is nothing at"},
+      {"POST", "/v2/models/none/infer", R"({"inputs":[]})", 404, "there is no model 'none'"},
+      {"POST", kInfer, "{", 400, "model 'add': the body is no JSON"},
+      {"POST", kInfer, R"({"inputs":[]})", 400, "input 'x' is missing"},
+      {"POST", "/v2/repository/models/none/load", "", 400, "has no model 'none'"},
+      {"POST", "/v2/repository/models/none/unload", "", 404, "there is no model 'none'"},
+      {"POST", "/v2/repository/index", "3", 400, "no JSON object"},
+      {"POST", "/v2/systemsharedmemory/region/r/register", "{}", 400, "'key' is missing"},
+  };
+  for (const Refused& each : cases) {
+    httplib::Request request;
+    request.method = each.method;
+    request.path = each.path;
+    request.body = each.body;
+    if (request.method != "GET") request.set_header("Content-Type", "application/json");
+    const auto result = client_->send(request);
+    ASSERT_TRUE(result) << each.path;
+    EXPECT_EQ(result->status, each.status) << each.method << " " << each.path;
+    EXPECT_THAT(result->body, StartsWith(R"({"error":")")) << each.path;
+    EXPECT_THAT(result->body, HasSubstr(each.text)) << each.path;
+  }
+}
+
+TEST_F(HttpServerTest, ModelsAreLoadedAndUnloaded) {
+  start();
+  EXPECT_EQ(client_->Post("/v2/repository/models/add/unload", "", "application/json")->status, 200);
+  const auto gone = client_->Post(kInfer, kBody, "application/json");
+  EXPECT_EQ(gone->status, 503);
+  EXPECT_EQ(gone->get_header_value("Retry-After"), "1");
+  EXPECT_THAT(client_->Post("/v2/repository/index", "", "application/json")->body,
+              HasSubstr(R"("state":"UNAVAILABLE","reason":"unloaded")"));
+  EXPECT_EQ(client_->Post("/v2/repository/models/add/load", "{}", "application/json")->status, 200);
+  EXPECT_EQ(client_->Post(kInfer, kBody, "application/json")->status, 200);
+}
+
+TEST_F(HttpServerTest, BodiesAreLimited) {
+  HttpOptions options;
+  options.maxBodyBytes = 10'000;
+  options.maxJsonBytes = 1'000;
+  start(options);
+  const std::string large(20'000, ' ');
+  EXPECT_EQ(client_->Post(kInfer, large, "application/json")->status, 413);
+  EXPECT_THAT(client_->Post(kInfer, std::string(5'000, ' '), "application/json")->body,
+              HasSubstr("use binary tensors"));
+  EXPECT_EQ(client_->Post(kInfer, kBody, "application/json")->status, 200);
+  // The same with chunks, whose sum no header tells.
+  std::string chunks = "POST /v2/models/add/infer HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n";
+  for (int i = 0; i < 20; ++i) chunks += "400\r\n" + std::string(0x400, 'a') + "\r\n";
+  EXPECT_THAT(exchange(chunks + "0\r\n\r\n"), HasSubstr("the body has more than 10000 bytes"));
+}
+
+TEST_F(HttpServerTest, HostileBytesEndTheConnection) {
+  start();
+  EXPECT_THAT(exchange("nonsense\r\n\r\n"), StartsWith("HTTP/1.1 400"));
+  EXPECT_EQ(exchange("GET /v2 HTTP/1.1"), "") << "no end of the line";
+  EXPECT_EQ(exchange(std::string(1'000'000, 'a')), "") << "a line without an end";
+  EXPECT_THAT(exchange("POST /v2/models/add/infer HTTP/1.1\r\nContent-Length: 99999999999\r\n\r\n"),
+              HasSubstr("413"));
+  // The body of a refused request is no request.
+  const std::string inner = "GET /v2 HTTP/1.1\r\n\r\n";
+  const std::string refused = exchange("PUT /v2 HTTP/1.1\r\nContent-Length: " +
+                                       std::to_string(inner.size()) + "\r\n\r\n" + inner);
+  EXPECT_THAT(refused, HasSubstr("405"));
+  EXPECT_THAT(refused, testing::Not(HasSubstr("extensions")));
+  EXPECT_EQ(client_->Post(kInfer, kBody, "application/json")->status, 200);
+}
+
+TEST_F(HttpServerTest, TokensAndRates) {
+  start({}, {0.001, 0}, "alice 0123456789abcdef\n");
+  EXPECT_EQ(client_->Get("/v2/health/live")->status, 200);
+  const auto refused = client_->Get("/v2");
+  EXPECT_EQ(refused->status, 401);
+  EXPECT_EQ(refused->get_header_value("WWW-Authenticate"), "Bearer");
+  EXPECT_EQ(client_->Post(kInfer, kBody, "application/json")->status, 401);
+  client_->set_default_headers({{"Authorization", "Bearer 0123456789abcdef"}});
+  EXPECT_EQ(client_->Get("/v2")->status, 200);
+  EXPECT_EQ(client_->Post(kInfer, kBody, "application/json")->status, 200);
+  const auto late = client_->Post(kInfer, kBody, "application/json");
+  EXPECT_EQ(late->status, 429);
+  EXPECT_NE(late->get_header_value("Retry-After"), "");
+}
+
+TEST_F(HttpServerTest, ConnectionsAreLimited) {
+  HttpOptions options;
+  options.connections.connections = 1;
+  start(options);
+  EXPECT_EQ(client_->Get("/v2")->status, 200);  // keeps its connection
+  httplib::Client second("127.0.0.1", server_->port());
+  const auto refused = second.Get("/v2");
+  ASSERT_TRUE(refused);
+  EXPECT_EQ(refused->status, 503);
+}
+
+TEST_F(HttpServerTest, AnEndLosesNoRequest) {
+  start();
+  std::atomic<int> answered = 0;
+  std::atomic<int> lost = 0;
+  std::atomic<bool> ended = false;
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 4; ++t) {
+    threads.emplace_back([&] {
+      httplib::Client client("127.0.0.1", server_->port());
+      client.set_keep_alive(true);
+      while (!ended) {
+        const auto result = client.Post(kInfer, kBody, "application/json");
+        // A request that finds no connection has not been accepted.
+        if (result && result->status == 200) {
+          ++answered;
+        } else if (result) {
+          ++lost;
+        }
+      }
+    });
+  }
+  while (answered < 100) std::this_thread::yield();
+  service_->setReady(false);
+  server_->stop();
+  service_->stop();
+  ended = true;
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(lost, 0);
+}
+
+}  // namespace
+}  // namespace halyard::serve

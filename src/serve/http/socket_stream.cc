@@ -1,0 +1,160 @@
+#include "serve/http/socket_stream.h"
+
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <poll.h>
+#include <sys/socket.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+
+namespace halyard::serve {
+namespace {
+
+constexpr size_t kBufferBytes = size_t{16} << 10;
+constexpr size_t kMostPending = size_t{64} << 10;
+
+void addressOf(int (*get)(int, sockaddr*, socklen_t*), int socket, std::string& ip, int& port) {
+  sockaddr_storage address = {};
+  socklen_t length = sizeof(address);
+  if (get(socket, reinterpret_cast<sockaddr*>(&address), &length) != 0) return;
+  char text[INET6_ADDRSTRLEN] = {};
+  if (address.ss_family == AF_INET) {
+    const auto* const v4 = reinterpret_cast<const sockaddr_in*>(&address);
+    ::inet_ntop(AF_INET, &v4->sin_addr, text, sizeof(text));
+    port = ntohs(v4->sin_port);
+  } else if (address.ss_family == AF_INET6) {
+    const auto* const v6 = reinterpret_cast<const sockaddr_in6*>(&address);
+    ::inet_ntop(AF_INET6, &v6->sin6_addr, text, sizeof(text));
+    port = ntohs(v6->sin6_port);
+  }
+  ip = text;
+}
+
+}  // namespace
+
+SocketStream::SocketStream(int socket, SSL* tls, RequestLimits limits)
+    : socket_(socket), tls_(tls), limits_(limits), buffer_(kBufferBytes) {
+  beginRequest();
+}
+
+void SocketStream::beginRequest() {
+  readBy_ = std::chrono::steady_clock::now() + limits_.readTime;
+  inHeader_ = true;
+  headerBytes_ = 0;
+  lastBytes_ = 0;
+  bodyBytes_ = 0;
+  bodyLength_ = 0;
+}
+
+void SocketStream::expectBody(std::optional<uint64_t> length) { bodyLength_ = length; }
+
+bool SocketStream::isOutOfStep() const {
+  return failed_ || inHeader_ || !bodyLength_ || bodyBytes_ != *bodyLength_;
+}
+
+bool SocketStream::is_readable() const {
+  if (hasBuffered()) return true;
+  pollfd waiting = {socket_, POLLIN, 0};
+  return ::poll(&waiting, 1, 0) > 0;
+}
+
+// Counts bytes that the library reads. The library reads a header byte by byte.
+bool SocketStream::isBeyondLimits(const char* bytes, size_t size) {
+  if (std::chrono::steady_clock::now() > readBy_) return true;
+  if (!inHeader_) {
+    bodyBytes_ += size;
+    return false;
+  }
+  for (size_t i = 0; i < size; ++i) {
+    lastBytes_ = lastBytes_ << 8 | static_cast<uint8_t>(bytes[i]);
+    const bool isEnd = lastBytes_ == 0x0d0a0d0a || (lastBytes_ & 0xffff) == 0x0a0a;
+    if (isEnd) {
+      inHeader_ = false;
+      bodyBytes_ += size - i - 1;
+      return false;
+    }
+  }
+  headerBytes_ += size;
+  return headerBytes_ > limits_.headerBytes;
+}
+
+ssize_t SocketStream::receive(char* to, size_t size) {
+  if (tls_ != nullptr) {
+    return SSL_read(tls_, to, static_cast<int>(std::min<size_t>(size, INT32_MAX)));
+  }
+  ssize_t got = 0;
+  do {
+    got = ::recv(socket_, to, size, 0);
+  } while (got < 0 && errno == EINTR);
+  return got;
+}
+
+ssize_t SocketStream::read(char* to, size_t size) {
+  if (failed_) return -1;
+  if (!pending_.empty() && !flush()) return -1;  // the peer may wait for it
+  ssize_t got = 0;
+  if (begin_ == end_ && size >= buffer_.size()) {
+    got = receive(to, size);
+  } else {
+    if (begin_ == end_) {
+      got = receive(buffer_.data(), buffer_.size());
+      begin_ = 0;
+      end_ = got > 0 ? static_cast<size_t>(got) : 0;
+    }
+    if (end_ != begin_) {
+      const size_t taken = std::min(size, end_ - begin_);
+      std::memcpy(to, buffer_.data() + begin_, taken);
+      begin_ += taken;
+      got = static_cast<ssize_t>(taken);
+    }
+  }
+  if (got > 0 && !isBeyondLimits(to, static_cast<size_t>(got))) return got;
+  failed_ = true;
+  return got > 0 ? -1 : got;
+}
+
+bool SocketStream::send(const char* from, size_t size) {
+  while (size > 0) {
+    ssize_t sent = 0;
+    if (tls_ != nullptr) {
+      sent = SSL_write(tls_, from, static_cast<int>(std::min<size_t>(size, INT32_MAX)));
+    } else {
+      sent = ::send(socket_, from, size, MSG_NOSIGNAL);
+      if (sent < 0 && errno == EINTR) continue;
+    }
+    if (sent <= 0) {
+      failed_ = true;
+      return false;
+    }
+    from += sent;
+    size -= static_cast<size_t>(sent);
+  }
+  return true;
+}
+
+bool SocketStream::flush() {
+  const std::string pending = std::move(pending_);
+  pending_.clear();
+  return send(pending.data(), pending.size());
+}
+
+ssize_t SocketStream::write(const char* from, size_t size) {
+  if (pending_.size() + size <= kMostPending) {
+    pending_.append(from, size);
+  } else if (!flush() || !send(from, size)) {
+    return -1;
+  }
+  return static_cast<ssize_t>(size);
+}
+
+void SocketStream::get_remote_ip_and_port(std::string& ip, int& port) const {
+  addressOf(::getpeername, socket_, ip, port);
+}
+
+void SocketStream::get_local_ip_and_port(std::string& ip, int& port) const {
+  addressOf(::getsockname, socket_, ip, port);
+}
+
+}  // namespace halyard::serve

@@ -1,0 +1,69 @@
+// SocketStream: a connection of a client, plain or with TLS, with limits on its requests.
+// Thread safety: one thread at a time.
+// Ownership: borrows the socket and the TLS session.
+//
+// The HTTP library reads and writes through it. It buffers both directions, so that a response is
+// one packet where it can be.
+#pragma once
+
+#include <httplib.h>
+#include <openssl/ssl.h>
+
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace halyard::serve {
+
+struct RequestLimits {
+  size_t headerBytes = size_t{64} << 10;
+  std::chrono::seconds readTime{60};  // for all bytes of one request
+};
+
+class SocketStream : public httplib::Stream {
+ public:
+  // `tls` is null for a plain connection.
+  SocketStream(int socket, SSL* tls, RequestLimits limits);
+
+  // Begins the count of the limits.
+  void beginRequest();
+  // The length of the body from its header; nullopt for a body without one (chunked).
+  void expectBody(std::optional<uint64_t> length);
+  // Whether the next bytes may be no request, since the last one was not read completely.
+  bool isOutOfStep() const;
+  bool hasBuffered() const { return begin_ != end_ || (tls_ != nullptr && SSL_pending(tls_) > 0); }
+  bool flush();
+
+  bool is_readable() const override;
+  bool is_writable() const override { return !failed_; }
+  ssize_t read(char* to, size_t size) override;
+  ssize_t write(const char* from, size_t size) override;
+  void get_remote_ip_and_port(std::string& ip, int& port) const override;
+  void get_local_ip_and_port(std::string& ip, int& port) const override;
+  socket_t socket() const override { return socket_; }
+
+ private:
+  bool isBeyondLimits(const char* bytes, size_t size);
+  ssize_t receive(char* to, size_t size);
+  bool send(const char* from, size_t size);
+
+  const int socket_;
+  SSL* const tls_;
+  const RequestLimits limits_;
+  std::vector<char> buffer_;
+  size_t begin_ = 0;
+  size_t end_ = 0;
+  std::string pending_;  // to be sent
+  bool failed_ = false;
+
+  std::chrono::steady_clock::time_point readBy_;
+  bool inHeader_ = true;
+  size_t headerBytes_ = 0;
+  uint32_t lastBytes_ = 0;
+  uint64_t bodyBytes_ = 0;
+  std::optional<uint64_t> bodyLength_;
+};
+
+}  // namespace halyard::serve

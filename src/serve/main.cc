@@ -1,0 +1,91 @@
+// halyard-serve: serves models over the network. `halyard serve` starts it.
+#include <signal.h>
+
+#include <cstdio>
+#include <thread>
+
+#include "base/log.h"
+#include "serve/grpc/grpc_server.h"
+#include "serve/metrics/metrics.h"
+#include "serve/server_options.h"
+
+namespace {
+
+using halyard::Status;
+namespace serve = halyard::serve;
+
+constexpr int kFailure = 1;
+constexpr int kMisuse = 2;
+
+int report(const Status& status, int exitStatus) {
+  const std::string line = fmt::format("halyard serve: {}\n", status.toString());
+  std::fwrite(line.data(), 1, line.size(), stderr);
+  return exitStatus;
+}
+
+// Blocks the signals that end the server, in this thread and in those that it starts.
+sigset_t blockEnd() {
+  ::signal(SIGPIPE, SIG_IGN);
+  sigset_t signals;
+  ::sigemptyset(&signals);
+  ::sigaddset(&signals, SIGTERM);
+  ::sigaddset(&signals, SIGINT);
+  ::pthread_sigmask(SIG_BLOCK, &signals, nullptr);
+  return signals;
+}
+
+Status run(serve::ServerOptions& options, const sigset_t& signals) {
+  HALYARD_RETURN_IF_ERROR(serve::checkServerOptions(options));
+  serve::Clients clients(options.clientLimits);
+  if (!options.tokens.empty()) HALYARD_RETURN_IF_ERROR(clients.readTokens(options.tokens));
+  serve::Service service(
+      serve::ModelFolder(options.models),
+      {options.defaults, options.cacheFolder, options.modelControl == "explicit"},
+      options.sharedMemory);
+  serve::HttpServer http(service, clients, options.http);
+  http.addDocument("/metrics", "text/plain; version=0.0.4; charset=utf-8", [&] {
+    return serve::metricsText(service, options.tritonMetrics);
+  });
+  serve::GrpcServer grpc(service, clients, serve::grpcOptionsOf(options));
+  HALYARD_RETURN_IF_ERROR(http.start());
+  if (options.grpcPort >= 0) HALYARD_RETURN_IF_ERROR(grpc.start());
+  HALYARD_RETURN_IF_ERROR(service.repository().loadAll());
+  service.setReady(true);
+  fmt::print("http    {}:{}\n", options.http.host, http.port());
+  if (options.grpcPort >= 0) fmt::print("grpc    {}:{}\n", options.http.host, grpc.port());
+  for (const auto& model : service.repository().ready()) {
+    fmt::print("model   {} version {}, batches up to {}\n", model->name(), model->version(),
+               std::max(1u, model->maxBatch()));
+  }
+  std::fflush(stdout);
+  int signal = 0;
+  ::sigwait(&signals, &signal);
+  service.setReady(false);
+  std::this_thread::sleep_for(options.drainDelay);
+  http.stop();
+  grpc.stop();
+  service.stop();
+  return halyard::okStatus();
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  CLI::App app("Serve models over the network by the Open Inference Protocol", "halyard serve");
+  serve::ServerOptions options;
+  serve::addServerOptions(app, options);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    if (error.get_exit_code() == static_cast<int>(CLI::ExitCodes::Success)) {
+      app.exit(error);  // prints help
+      return 0;
+    }
+    report(halyard::badData("{}", error.what()), kMisuse);
+    std::fputs("Try 'halyard serve --help'.\n", stderr);
+    return kMisuse;
+  }
+  const sigset_t signals = blockEnd();
+  const Status status = run(options, signals);
+  return status.ok() ? 0 : report(status, kFailure);
+}

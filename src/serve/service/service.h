@@ -1,0 +1,55 @@
+// Service: the server without its protocols. HTTP, gRPC and the page ask it.
+// Thread safety: any thread.
+// Ownership: owns the repository and the regions. It borrows requests until it has answered them.
+#pragma once
+
+#include <atomic>
+#include <condition_variable>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "serve/repository/repository.h"
+#include "serve/service/regions.h"
+
+namespace halyard::serve {
+
+class Service {
+ public:
+  Service(ModelFolder folder, Repository::Options options, bool sharedMemory);
+
+  Repository& repository() { return repository_; }
+  const Repository& repository() const { return repository_; }
+  Regions& regions() { return regions_; }
+
+  static std::string name() { return "halyard"; }
+  static std::string version();
+  // The extensions of the protocol that this server has.
+  std::vector<std::string> extensions() const;
+
+  // Whether requests are welcome: after the start, and before the end.
+  bool isReady() const { return ready_; }
+  void setReady(bool ready) { ready_ = ready; }
+
+  // Computes a request. `done` is called exactly once, perhaps before this function returns.
+  // `request` must live until then; its inputs in regions get their bytes here.
+  void infer(InferRequest& request, Clock::time_point arrival, AnswerFunction done);
+
+  // Is not ready any more, refuses further requests and waits until all others are answered.
+  void stop();
+  uint64_t inFlight() const;
+
+ private:
+  bool begin();  // false after stop()
+  void end();
+
+  Repository repository_;
+  Regions regions_;
+  std::atomic<bool> ready_ = false;
+  mutable std::mutex mutex_;
+  std::condition_variable idle_;
+  uint64_t inFlight_ = 0;
+  bool stopped_ = false;
+};
+
+}  // namespace halyard::serve
