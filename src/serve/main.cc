@@ -5,8 +5,10 @@
 #include <thread>
 
 #include "base/log.h"
+#include "serve/frigate/zmq_server.h"
 #include "serve/grpc/grpc_server.h"
 #include "serve/metrics/metrics.h"
+#include "serve/page/status_page.h"
 #include "serve/server_options.h"
 
 namespace {
@@ -34,34 +36,44 @@ sigset_t blockEnd() {
   return signals;
 }
 
-Status run(serve::ServerOptions& options, const sigset_t& signals) {
-  HALYARD_RETURN_IF_ERROR(serve::checkServerOptions(options));
-  serve::Clients clients(options.clientLimits);
-  if (!options.tokens.empty()) HALYARD_RETURN_IF_ERROR(clients.readTokens(options.tokens));
-  serve::Service service(
-      serve::ModelFolder(options.models),
-      {options.defaults, options.cacheFolder, options.modelControl == "explicit"},
-      options.sharedMemory);
-  serve::HttpServer http(service, clients, options.http);
-  http.addDocument("/metrics", "text/plain; version=0.0.4; charset=utf-8", [&] {
-    return serve::metricsText(service, options.tritonMetrics);
-  });
-  serve::GrpcServer grpc(service, clients, serve::grpcOptionsOf(options));
-  HALYARD_RETURN_IF_ERROR(http.start());
-  if (options.grpcPort >= 0) HALYARD_RETURN_IF_ERROR(grpc.start());
-  HALYARD_RETURN_IF_ERROR(service.repository().loadAll());
-  service.setReady(true);
-  fmt::print("http    {}:{}\n", options.http.host, http.port());
-  if (options.grpcPort >= 0) fmt::print("grpc    {}:{}\n", options.http.host, grpc.port());
+// Prints the ports and the models.
+void announce(const serve::ServerOptions& options, serve::Service& service, int httpPort,
+              int grpcPort) {
+  fmt::print("http    {}:{}\n", options.http.host, httpPort);
+  if (options.grpcPort >= 0) fmt::print("grpc    {}:{}\n", options.http.host, grpcPort);
   for (const auto& model : service.repository().ready()) {
     fmt::print("model   {} version {}, batches up to {}\n", model->name(), model->version(),
                std::max(1u, model->maxBatch()));
   }
   std::fflush(stdout);
+}
+
+Status run(serve::ServerOptions& options, const sigset_t& signals) {
+  HALYARD_RETURN_IF_ERROR(serve::checkServerOptions(options));
+  serve::Clients clients(options.clientLimits);
+  if (!options.tokens.empty()) HALYARD_RETURN_IF_ERROR(clients.readTokens(options.tokens));
+  const bool mayChange = options.modelControl == "explicit";
+  serve::Service service(serve::ModelFolder(options.models),
+                         {options.defaults, options.cacheFolder, mayChange}, options.sharedMemory);
+  serve::HttpServer http(service, clients, options.http);
+  http.addDocument("/", "text/html; charset=utf-8", [&] { return serve::statusPage(service); });
+  http.addDocument("/metrics", "text/plain; version=0.0.4; charset=utf-8",
+                   [&] { return serve::metricsText(service, options.tritonMetrics); });
+  serve::GrpcServer grpc(service, clients, serve::grpcOptionsOf(options));
+  serve::ZmqServer frigate(serve::Detector(service, mayChange ? options.models : std::string()),
+                           options.frigate, options.http.maxBodyBytes);
+  // The ports first, so that health can be asked while models are compiled.
+  HALYARD_RETURN_IF_ERROR(http.start());
+  if (options.grpcPort >= 0) HALYARD_RETURN_IF_ERROR(grpc.start());
+  HALYARD_RETURN_IF_ERROR(service.repository().loadAll());
+  if (!options.frigate.empty()) HALYARD_RETURN_IF_ERROR(frigate.start());
+  service.setReady(true);
+  announce(options, service, http.port(), grpc.port());
   int signal = 0;
   ::sigwait(&signals, &signal);
   service.setReady(false);
   std::this_thread::sleep_for(options.drainDelay);
+  frigate.stop();
   http.stop();
   grpc.stop();
   service.stop();

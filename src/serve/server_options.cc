@@ -120,9 +120,12 @@ Status checkServerOptions(ServerOptions& options) {
 }
 
 GrpcOptions grpcOptionsOf(const ServerOptions& options) {
-  return {options.http.host,         options.grpcPort,
-          options.http.maxBodyBytes, options.http.maxBytesInFlight,
-          options.http.tls.certificate, options.http.tls.key};
+  return {options.http.host,
+          options.grpcPort,
+          options.http.maxBodyBytes,
+          options.http.maxBytesInFlight,
+          options.http.tls.certificate,
+          options.http.tls.key};
 }
 
 }  // namespace halyard::serve

@@ -25,8 +25,8 @@ class Clients {
  public:
   explicit Clients(ClientLimits limits) : limits_(limits) {}
 
-  // Reads tokens, one client a line: NAME TOKEN. Empty lines and lines with # are left out. From now
-  // on each request needs a token. Not while requests are admitted. BAD_DATA for a faulty line,
+  // Reads tokens, one client a line: NAME TOKEN. Empty lines and lines with # are left out. From
+  // now on each request needs a token. Not while requests are admitted. BAD_DATA for a faulty line,
   // OP_FAILED for a file that cannot be read.
   Status readTokens(const std::string& file);
   bool needsToken() const { return !tokens_.empty(); }

@@ -32,8 +32,8 @@ TEST_F(ClientsTest, TokensAreNeeded) {
   ASSERT_TRUE(read(clients, "# comment\n\nalice 0123456789abcdef\n").ok());
   Clients::Ticket ticket;
   EXPECT_TRUE(clients.admit("Bearer 0123456789abcdef", "a", ticket).ok());
-  for (const char* wrong : {"", "Bearer ", "Bearer 0123456789abcdeF", "0123456789abcdef",
-                            "Basic 0123456789abcdef"}) {
+  for (const char* wrong :
+       {"", "Bearer ", "Bearer 0123456789abcdeF", "0123456789abcdef", "Basic 0123456789abcdef"}) {
     EXPECT_EQ(clients.check(wrong).fault(), Fault::UNAUTHENTICATED) << wrong;
   }
 }
@@ -41,7 +41,8 @@ TEST_F(ClientsTest, TokensAreNeeded) {
 TEST_F(ClientsTest, FaultyTokensAreExplained) {
   Clients clients({});
   EXPECT_THAT(read(clients, "alice\n").message(), HasSubstr(":1: expected NAME TOKEN"));
-  EXPECT_THAT(read(clients, "\nalice short\n").message(), HasSubstr(":2: the token of alice has 5"));
+  EXPECT_THAT(read(clients, "\nalice short\n").message(),
+              HasSubstr(":2: the token of alice has 5"));
   EXPECT_THAT(read(clients, "").message(), HasSubstr("has no token"));
   EXPECT_THAT(clients.readTokens("/none/tokens").message(), HasSubstr("cannot be read"));
 }

@@ -18,8 +18,8 @@ namespace {
 // A thread that receives a request may compute it. So there are more of them than processors, and
 // one of them always receives.
 constexpr size_t kThreads = 8;
-constexpr int kRequestsAhead = 16;      // that wait for the next clients
-constexpr int kMostStreams = 1024;      // of one connection
+constexpr int kRequestsAhead = 16;            // that wait for the next clients
+constexpr int kMostStreams = 1024;            // of one connection
 constexpr std::chrono::minutes kPatience{5};  // for requests in flight at the end
 
 // The deadline of gRPC on the clock of the server; nullopt without a deadline.
@@ -183,8 +183,7 @@ class GrpcServer::Implementation {
 };
 
 GrpcServer::GrpcServer(Service& service, Clients& clients, GrpcOptions options)
-    : implementation_(
-          std::make_unique<Implementation>(service, clients, std::move(options))) {}
+    : implementation_(std::make_unique<Implementation>(service, clients, std::move(options))) {}
 
 GrpcServer::~GrpcServer() { stop(); }
 

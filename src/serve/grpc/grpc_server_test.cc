@@ -34,9 +34,8 @@ class GrpcServerTest : public testing::Test {
     ASSERT_TRUE(service_->repository().loadAll().ok());
     ASSERT_TRUE(server_->start().ok());
     service_->setReady(true);
-    stub_ = inference::GRPCInferenceService::NewStub(
-        grpc::CreateChannel("127.0.0.1:" + std::to_string(server_->port()),
-                            grpc::InsecureChannelCredentials()));
+    stub_ = inference::GRPCInferenceService::NewStub(grpc::CreateChannel(
+        "127.0.0.1:" + std::to_string(server_->port()), grpc::InsecureChannelCredentials()));
   }
 
   static inference::ModelInferRequest rawRequest(const std::vector<float>& values) {
@@ -219,6 +218,7 @@ TEST_F(GrpcServerTest, AnEndLosesNoRequest) {
           ++answered;
         } else if (status.error_code() != grpc::StatusCode::UNAVAILABLE) {
           ++lost;
+          ADD_FAILURE() << status.error_code() << " " << status.error_message();
         }
       }
     });

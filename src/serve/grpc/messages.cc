@@ -135,8 +135,7 @@ Status readInput(const inference::ModelInferRequest::InferInputTensor& from, Raw
   return okStatus();
 }
 
-void fillTensor(const TensorInfo& info,
-                inference::ModelMetadataResponse::TensorMetadata& message) {
+void fillTensor(const TensorInfo& info, inference::ModelMetadataResponse::TensorMetadata& message) {
   message.set_name(info.name);
   message.set_datatype(std::string(datatypeName(info.datatype)));
   for (const int64_t extent : info.shape) message.add_shape(extent);

@@ -141,9 +141,9 @@ grpc::Status ServiceMethods::RepositoryModelLoad(
   grpc::Status status = check(*context);
   if (!status.ok()) return status;
   if (!request->parameters().empty()) {
-    return grpcStatusOf({Fault::INVALID,
-                         "this server takes no parameters of a load; it reads the model's folder"},
-                        *context);
+    return grpcStatusOf(
+        {Fault::INVALID, "this server takes no parameters of a load; it reads the model's folder"},
+        *context);
   }
   return grpcStatusOf(service_.repository().load(request->model_name()), *context);
 }

@@ -20,12 +20,12 @@ std::string authorizationOf(const grpc::ServerContext& context);
 std::string addressOf(const grpc::ServerContext& context);
 
 // ModelInfer is asynchronous, see grpc_server.cc. The other methods run in threads of gRPC.
-class ServiceMethods
-    : public inference::GRPCInferenceService::WithAsyncMethod_ModelInfer<
-          inference::GRPCInferenceService::Service> {
+class ServiceMethods : public inference::GRPCInferenceService::WithAsyncMethod_ModelInfer<
+                           inference::GRPCInferenceService::Service> {
  public:
   // The base has a class of the name Service, too.
-  ServiceMethods(serve::Service& service, Clients& clients) : service_(service), clients_(clients) {}
+  ServiceMethods(serve::Service& service, Clients& clients)
+      : service_(service), clients_(clients) {}
 
   grpc::Status ServerLive(grpc::ServerContext* context, const inference::ServerLiveRequest* request,
                           inference::ServerLiveResponse* response) override;

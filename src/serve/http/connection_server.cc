@@ -19,6 +19,12 @@ namespace {
 
 // Whether this thread must refuse its connection, because there are too many.
 thread_local bool isRefusing = false;
+// The connection that this thread serves.
+thread_local const SocketStream* presentStream = nullptr;
+
+// How long, and for how many bytes, a client may go on sending after its last answer.
+constexpr std::chrono::milliseconds kLingerTime{500};
+constexpr size_t kLingerBytes = size_t{1} << 20;
 
 constexpr std::string_view kRefusal =
     "HTTP/1.1 503 Service Unavailable\r\nConnection: close\r\nRetry-After: 1\r\n"
@@ -40,6 +46,23 @@ std::string tlsError() {
   ERR_error_string_n(ERR_get_error(), text, sizeof(text));
   ERR_clear_error();
   return text;
+}
+
+// Reads the rest of the bytes that a client sends. Without this, the kernel would drop an answer
+// that the client has not read yet.
+void linger(socket_t socket) {
+  ::shutdown(socket, SHUT_WR);
+  const auto end = std::chrono::steady_clock::now() + kLingerTime;
+  std::vector<char> buffer(size_t{64} << 10);
+  for (size_t read = 0; read < kLingerBytes;) {
+    const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(
+        end - std::chrono::steady_clock::now());
+    pollfd waiting = {socket, POLLIN, 0};
+    if (left.count() <= 0 || ::poll(&waiting, 1, static_cast<int>(left.count())) <= 0) return;
+    const ssize_t got = ::recv(socket, buffer.data(), buffer.size(), MSG_DONTWAIT);
+    if (got <= 0) return;
+    read += static_cast<size_t>(got);
+  }
 }
 
 }  // namespace
@@ -104,12 +127,20 @@ ConnectionServer::ConnectionServer(ConnectionLimits limits)
   const std::chrono::seconds patience = std::min(limits_.idleTime, limits_.request.readTime);
   set_read_timeout(patience.count());
   set_write_timeout(patience.count());
+  set_post_routing_handler(
+      [this](const httplib::Request&, httplib::Response& response) { markLastAnswer(response); });
   // serveRequests() decides when a connection ends. The library only tells clients.
   set_keep_alive_max_count(1'000'000);
   set_keep_alive_timeout(limits_.idleTime.count());
 }
 
 ConnectionServer::~ConnectionServer() = default;
+
+// Tells the client if this is the last answer of its connection.
+void ConnectionServer::markLastAnswer(httplib::Response& response) const {
+  const bool isLast = draining_ || (presentStream != nullptr && presentStream->isOutOfStep());
+  if (isLast && !response.has_header("Connection")) response.set_header("Connection", "close");
+}
 
 Status ConnectionServer::useTls(const TlsFiles& files) {
   tls_.reset(SSL_CTX_new(TLS_server_method()));
@@ -141,6 +172,12 @@ bool ConnectionServer::waitForRequest(const SocketStream& stream) const {
 }
 
 void ConnectionServer::serveRequests(SocketStream& stream) {
+  presentStream = &stream;
+  serveEach(stream);
+  presentStream = nullptr;
+}
+
+void ConnectionServer::serveEach(SocketStream& stream) {
   while (waitForRequest(stream)) {
     stream.beginRequest();
     bool isClosed = false;
@@ -177,6 +214,7 @@ bool ConnectionServer::process_and_close_socket(socket_t socket) {
     if (!tls_) ::send(socket, kRefusal.data(), kRefusal.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
   } else {
     serve(socket);
+    linger(socket);
   }
   ::shutdown(socket, SHUT_RDWR);
   ::close(socket);

@@ -45,6 +45,8 @@ class ConnectionServer : public httplib::Server {
   bool process_and_close_socket(socket_t socket) override;
   void serve(socket_t socket);
   void serveRequests(SocketStream& stream);
+  void serveEach(SocketStream& stream);
+  void markLastAnswer(httplib::Response& response) const;
   bool waitForRequest(const SocketStream& stream) const;
 
   const ConnectionLimits limits_;

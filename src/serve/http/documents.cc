@@ -155,7 +155,8 @@ Result<bool> readyOnlyOf(const std::string& body) {
   HALYARD_ASSIGN_OR_RETURN(const Json object, objectOf(body));
   const auto ready = object.find("ready");
   if (ready == object.end()) return false;
-  if (!ready->is_boolean()) return badData("'ready' is a {}, expected a boolean", ready->type_name());
+  if (!ready->is_boolean())
+    return badData("'ready' is a {}, expected a boolean", ready->type_name());
   return ready->get<bool>();
 }
 

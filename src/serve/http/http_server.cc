@@ -182,8 +182,8 @@ bool answerChange(Service& service, const std::vector<std::string>& path, const 
     const bool isOne = size == 5 && path[2] == "region";
     if (isOne && path[4] == "register") {
       const Result<RegionInfo> region = regionOf(path[3], body);
-      answerOutcome(response, region.ok() ? service.regions().add(*region)
-                                          : Outcome::of(region.status()));
+      answerOutcome(response,
+                    region.ok() ? service.regions().add(*region) : Outcome::of(region.status()));
       return true;
     }
     if (path.back() == "unregister" && (isOne || size == 3)) {
@@ -239,10 +239,9 @@ Status HttpServer::start() {
                             const httplib::ContentReader& reader) {
     answerPost(request, response, reader);
   });
-  server_.set_exception_handler(
-      [](const Request&, Response& response, const std::exception_ptr&) {
-        answerError(response, Outcome(Fault::OVERLOADED, "the request exhausts a resource"));
-      });
+  server_.set_exception_handler([](const Request&, Response& response, const std::exception_ptr&) {
+    answerError(response, Outcome(Fault::OVERLOADED, "the request exhausts a resource"));
+  });
   if (options_.port == 0) {
     port_ = server_.bind_to_any_port(options_.host);
   } else if (server_.bind_to_port(options_.host, options_.port)) {
@@ -266,9 +265,8 @@ void HttpServer::stop() {
 bool HttpServer::admits(const Request& request, Response& response, Clients::Ticket& ticket,
                         bool isInference) {
   const std::string authorization = request.get_header_value("Authorization");
-  const Outcome outcome = isInference
-                              ? clients_.admit(authorization, request.remote_addr, ticket)
-                              : clients_.check(authorization);
+  const Outcome outcome = isInference ? clients_.admit(authorization, request.remote_addr, ticket)
+                                      : clients_.check(authorization);
   if (!outcome.ok()) answerError(response, outcome);
   return outcome.ok();
 }
@@ -299,7 +297,8 @@ bool HttpServer::answerWithoutBody(const Request& request, Response& response) {
     response.set_header("Allow", "POST");
     response.set_content(errorJson("infer needs the method POST"), kJson);
   } else {
-    answerError(response, Outcome(Fault::NOT_FOUND, fmt::format("there is nothing at {}", request.path)));
+    answerError(response,
+                Outcome(Fault::NOT_FOUND, fmt::format("there is nothing at {}", request.path)));
   }
   return true;
 }
@@ -320,8 +319,8 @@ bool HttpServer::readBody(const Request& request, Response& response,
   }
   const bool isRead = reader([&](const char* bytes, size_t size) {
     if (body.size() + size > options_.maxBodyBytes) {
-      refusal = Outcome(Fault::INVALID, fmt::format("the body has more than {} bytes",
-                                                    options_.maxBodyBytes));
+      refusal = Outcome(Fault::INVALID,
+                        fmt::format("the body has more than {} bytes", options_.maxBodyBytes));
     } else if (!budget.take(size)) {
       refusal = Outcome::overloaded("the requests in flight have too many bytes",
                                     std::chrono::milliseconds(100));
@@ -336,11 +335,11 @@ bool HttpServer::readBody(const Request& request, Response& response,
   } else {
     // The library has chosen the status, such as 413 for a body that is too large.
     if (response.status < 400) response.status = 400;
-    response.set_content(errorJson(response.status == 413
-                                       ? fmt::format("the body has more than {} bytes",
-                                                     options_.maxBodyBytes)
-                                       : "the body cannot be read"),
-                         kJson);
+    response.set_content(
+        errorJson(response.status == 413
+                      ? fmt::format("the body has more than {} bytes", options_.maxBodyBytes)
+                      : "the body cannot be read"),
+        kJson);
   }
   return false;
 }
@@ -368,12 +367,12 @@ void HttpServer::answerPost(const Request& request, Response& response,
     response.set_content(errorJson(fmt::format("{} needs the method GET", request.path)), kJson);
     return;
   }
-  answerError(response, Outcome(Fault::NOT_FOUND, fmt::format("there is nothing at {}", request.path)));
+  answerError(response,
+              Outcome(Fault::NOT_FOUND, fmt::format("there is nothing at {}", request.path)));
 }
 
-void HttpServer::infer(const std::string& model, const std::string& version,
-                       const Request& request, Response& response, const std::string& body,
-                       Clock::time_point arrival) {
+void HttpServer::infer(const std::string& model, const std::string& version, const Request& request,
+                       Response& response, const std::string& body, Clock::time_point arrival) {
   const auto parse = [&]() -> Result<InferRequest> {
     HALYARD_ASSIGN_OR_RETURN(const std::optional<size_t> length, jsonLengthOf(request));
     if (length.value_or(body.size()) > options_.maxJsonBytes) {

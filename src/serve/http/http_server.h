@@ -17,10 +17,10 @@ namespace halyard::serve {
 
 struct HttpOptions {
   std::string host = "127.0.0.1";
-  int port = 8000;                           // 0: any
-  size_t maxBodyBytes = size_t{64} << 20;    // of one request, after decompression
-  size_t maxJsonBytes = size_t{16} << 20;    // of its JSON, whose parts take more memory
-  size_t maxBytesInFlight = size_t{1} << 30; // of the bodies of all requests
+  int port = 8000;                            // 0: any
+  size_t maxBodyBytes = size_t{64} << 20;     // of one request, after decompression
+  size_t maxJsonBytes = size_t{16} << 20;     // of its JSON, whose parts take more memory
+  size_t maxBytesInFlight = size_t{1} << 30;  // of the bodies of all requests
   ConnectionLimits connections;
   TlsFiles tls;
 };

@@ -66,7 +66,8 @@ double seconds(const DurationSum& sum) { return static_cast<double>(sum.ns) / 1e
 
 constexpr Row kRows[] = {
     {"halyard_inference_requests_total", "nv_inference_request_success", "Requests with an answer",
-     MetricType::Counter, [](const Sample& s) { return static_cast<double>(s.sums.success.count); }},
+     MetricType::Counter,
+     [](const Sample& s) { return static_cast<double>(s.sums.success.count); }},
     {"halyard_inferences_total", "nv_inference_count", "Inferences; a batch of n counts n",
      MetricType::Counter, [](const Sample& s) { return static_cast<double>(s.sums.inferences); }},
     {"halyard_executions_total", "nv_inference_exec_count", "Executions of the model",
@@ -141,9 +142,8 @@ MetricFamily latenciesOf(const std::vector<Sample>& samples) {
     uint64_t below = 0;
     for (size_t i = 0; i < sample.sums.latencies.size(); ++i) {
       below += sample.sums.latencies[i];
-      const double bound = i < kLatencyBounds.size()
-                               ? static_cast<double>(kLatencyBounds[i]) / 1e6
-                               : std::numeric_limits<double>::infinity();
+      const double bound = i < kLatencyBounds.size() ? static_cast<double>(kLatencyBounds[i]) / 1e6
+                                                     : std::numeric_limits<double>::infinity();
       metric.histogram.bucket.push_back({below, bound});
     }
     metric.histogram.sample_count = below;

@@ -33,7 +33,12 @@ struct RegionPart {
   uint64_t size = 0;
 };
 
+// It can be moved, but not copied, since `bytes` may refer to `own`.
 struct InputTensor {
+  InputTensor() = default;
+  InputTensor(InputTensor&&) = default;
+  InputTensor& operator=(InputTensor&&) = default;
+
   std::string name;
   Datatype datatype = Datatype::FP32;
   std::vector<int64_t> shape;
@@ -51,8 +56,8 @@ struct WantedOutput {
 
 struct InferRequest {
   std::string model;
-  std::string version;  // empty: the newest one that is ready
-  std::string id;       // echoed
+  std::string version;    // empty: the newest one that is ready
+  std::string id;         // echoed
   uint32_t priority = 0;  // 1 is the highest; 0 is the model's default
   std::optional<Clock::time_point> deadline;
   std::vector<InputTensor> inputs;

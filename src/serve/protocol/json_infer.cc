@@ -29,7 +29,8 @@ Result<json> parseJson(std::string_view text) {
   json parsed = json::parse(text.begin(), text.end(), callback, /*allow_exceptions=*/false);
   if (tooDeep) return badData("the JSON is nested deeper than {}", kMaxDepth);
   if (parsed.is_discarded()) return badData("the body is no JSON");
-  if (!parsed.is_object()) return badData("the body is a JSON {}, expected an object", kindOf(parsed));
+  if (!parsed.is_object())
+    return badData("the body is a JSON {}, expected an object", kindOf(parsed));
   return parsed;
 }
 
@@ -105,8 +106,8 @@ Status readValues(const json& object, Tail& tail, InputTensor& input) {
   const auto data = object.find("data");
   const int sources = (region ? 1 : 0) + (size ? 1 : 0) + (data != object.end() ? 1 : 0);
   if (sources != 1) {
-    return badData("expected one of 'data', 'binary_data_size' and 'shared_memory_region', found {}",
-                   sources);
+    return badData(
+        "expected one of 'data', 'binary_data_size' and 'shared_memory_region', found {}", sources);
   }
   if (region) {
     input.region = *region;
@@ -239,9 +240,9 @@ Result<JsonAnswer> writeJsonInfer(const InferRequest& request, const InferAnswer
   bool hasTail = false;
   for (size_t i = 0; i < answer.outputs.size(); ++i) {
     const OutputTensor& output = answer.outputs[i];
-    text += fmt::format(R"({}{{"name":{},"datatype":"{}","shape":{})", i == 0 ? "" : ",",
-                        quoted(output.name), datatypeName(output.datatype),
-                        shapeText(output.shape));
+    text +=
+        fmt::format(R"({}{{"name":{},"datatype":"{}","shape":{})", i == 0 ? "" : ",",
+                    quoted(output.name), datatypeName(output.datatype), shapeText(output.shape));
     if (const RegionPart* const region = regionOf(request, i)) {
       text += fmt::format(
           R"(,"parameters":{{"shared_memory_region":{},"shared_memory_byte_size":{},"shared_memory_offset":{}}})",

@@ -45,10 +45,10 @@ TEST(JsonInfer, FlatAndNestedArraysAreTheSame) {
 
 TEST(JsonInfer, EveryDatatypeHasItsElements) {
   const auto bytes = [](const std::string& datatype, const std::string& data) {
-    const auto request =
+    auto request =
         parsed(withInput(R"("shape":[2],"datatype":")" + datatype + R"(","data":)" + data));
     EXPECT_TRUE(request.ok()) << datatype << request.status().toString();
-    return request.ok() ? request->inputs[0] : InputTensor();
+    return request.ok() ? std::move(request->inputs[0]) : InputTensor();
   };
   EXPECT_THAT(valuesOf<int8_t>(bytes("INT8", "[-128,127]")), ElementsAre(-128, 127));
   EXPECT_THAT(valuesOf<uint8_t>(bytes("UINT8", "[0,255]")), ElementsAre(0, 255));
@@ -105,7 +105,8 @@ INSTANTIATE_TEST_SUITE_P(
         Fault{R"({"id":3,"inputs":[]})", "'id' is a number, expected a string"},
         Fault{R"({"parameters":[],"inputs":[]})", "'parameters' is a array, expected an object"},
         Fault{R"({"parameters":{"timeout":-1},"inputs":[]})", "'timeout' is -1"},
-        Fault{R"({"parameters":{"timeout":"soon"},"inputs":[]})", "'timeout' is not a whole number"},
+        Fault{R"({"parameters":{"timeout":"soon"},"inputs":[]})",
+              "'timeout' is not a whole number"},
         Fault{R"({"parameters":{"sequence_id":1},"inputs":[]})", "has no sequences"},
         Fault{R"({"parameters":{"a":18446744073709551615},"inputs":[]})", "is larger than"},
         Fault{R"({"parameters":{"a":null},"inputs":[]})", "the parameter 'a' is a null"},
@@ -116,22 +117,27 @@ INSTANTIATE_TEST_SUITE_P(
         Fault{withInput(R"("datatype":"FP32","shape":[1.5],"data":[1])"), "that is no dimension"},
         Fault{withInput(R"("datatype":"FP32","shape":[9999999999,9999999999],"data":[1])"),
               "is too large"},
-        Fault{withInput(R"("datatype":"FP32","shape":[1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1],"data":[1])"),
+        Fault{withInput(
+                  R"("datatype":"FP32","shape":[1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1],"data":[1])"),
               "17 dimensions, expected at most 16"},
         Fault{withInput(R"("datatype":"FP32","shape":[1])"), "expected one of 'data'"},
         Fault{withInput(R"("datatype":"FP32","shape":[2],"data":[1])"),
               "'data' has 1 elements, its shape has 2"},
-        Fault{withInput(R"("datatype":"FP32","shape":[1],"data":[1,2])"), "more than the 1 elements"},
+        Fault{withInput(R"("datatype":"FP32","shape":[1],"data":[1,2])"),
+              "more than the 1 elements"},
         Fault{withInput(R"("datatype":"FP32","shape":[1],"data":["a"])"),
               R"(element 0 is "a", expected a number of FP32)"},
-        Fault{withInput(R"("datatype":"FP32","shape":[1],"data":[1e39])"), "expected a number of FP32"},
+        Fault{withInput(R"("datatype":"FP32","shape":[1],"data":[1e39])"),
+              "expected a number of FP32"},
         Fault{withInput(R"("datatype":"INT8","shape":[1],"data":[128])"), "element 0 is 128"},
         Fault{withInput(R"("datatype":"UINT8","shape":[1],"data":[-1])"), "element 0 is -1"},
         Fault{withInput(R"("datatype":"INT32","shape":[1],"data":[1.5])"), "element 0 is 1.5"},
         Fault{withInput(R"("datatype":"BOOL","shape":[1],"data":[2])"), "expected true, false"},
         Fault{withInput(R"("datatype":"BYTES","shape":[1],"data":[2])"), "expected a string"},
-        Fault{withInput(R"("datatype":"FP16","shape":[1],"data":[2])"), "send it as a binary tensor"},
-        Fault{withInput(R"("datatype":"FP32","shape":[1],"data":7)"), "'data' is 7, expected an array"},
+        Fault{withInput(R"("datatype":"FP16","shape":[1],"data":[2])"),
+              "send it as a binary tensor"},
+        Fault{withInput(R"("datatype":"FP32","shape":[1],"data":7)"),
+              "'data' is 7, expected an array"},
         Fault{withInput(R"("datatype":"INT8","shape":[1],"parameters":{"binary_data_size":1})"),
               "only 0 bytes follow the JSON"},
         Fault{R"({"inputs":[],"outputs":[{}]})", "requested output #0: there is no 'name'"},
@@ -140,8 +146,9 @@ INSTANTIATE_TEST_SUITE_P(
 
 TEST(JsonInfer, DeepNestingIsRefused) {
   const std::string deep(100'000, '[');
-  EXPECT_THAT(parsed(withInput(R"("datatype":"FP32","shape":[1],"data":)" + deep)).status().message(),
-              HasSubstr("nested deeper"));
+  EXPECT_THAT(
+      parsed(withInput(R"("datatype":"FP32","shape":[1],"data":)" + deep)).status().message(),
+      HasSubstr("nested deeper"));
 }
 
 TEST(JsonInfer, LengthsMustFit) {

@@ -21,7 +21,8 @@ namespace halyard::serve {
 Result<std::vector<uint8_t>> bytesOfJson(const nlohmann::json& data, Datatype datatype,
                                          uint64_t count);
 
-// Appends the elements as a flat JSON array. BAD_DATA for FP16 and BF16, and for NaN and infinities.
+// Appends the elements as a flat JSON array. BAD_DATA for FP16 and BF16, and for NaN and
+// infinities.
 Status appendJson(Datatype datatype, std::span<const uint8_t> bytes, std::string& to);
 
 }  // namespace halyard::serve

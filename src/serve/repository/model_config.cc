@@ -40,7 +40,8 @@ Result<std::vector<std::string>> textsOf(const json& value) {
   std::vector<std::string> texts;
   if (!value.is_array()) return badData("a {}, expected an array of strings", value.type_name());
   for (const json& each : value) {
-    if (!each.is_string()) return badData("an element is a {}, expected a string", each.type_name());
+    if (!each.is_string())
+      return badData("an element is a {}, expected a string", each.type_name());
     texts.push_back(each.get<std::string>());
   }
   return texts;

@@ -23,5 +23,4 @@ struct ModelConfig {
 // the values of absent fields.
 Result<ModelConfig> parseModelConfig(std::string_view text, const ModelSettings& defaults);
 
-
 }  // namespace halyard::serve

@@ -110,8 +110,8 @@ Result<std::vector<IndexEntry>> Repository::index(bool readyOnly) const {
   }
   for (const FoundModel& model : found) {
     if (!readyOnly && !entries_.contains(model.name)) {
-      index.push_back({model.name, std::to_string(model.files.rbegin()->first), "UNAVAILABLE",
-                       "not loaded"});
+      index.push_back(
+          {model.name, std::to_string(model.files.rbegin()->first), "UNAVAILABLE", "not loaded"});
     }
   }
   return index;

@@ -37,8 +37,8 @@ class Repository {
   // if the folder cannot be read.
   Status loadAll();
 
-  // Loads a model, or loads it again. The earlier one serves until the new one is ready, and also if
-  // the new one fails. Blocks. UNSUPPORTED unless clients may change the repository.
+  // Loads a model, or loads it again. The earlier one serves until the new one is ready, and also
+  // if the new one fails. Blocks. UNSUPPORTED unless clients may change the repository.
   Outcome load(const std::string& name);
   // Takes a model out. Requests that it has are still answered.
   Outcome unload(const std::string& name);

@@ -92,7 +92,8 @@ std::vector<std::string> linesOf(const Repository& repository) {
 TEST_F(RepositoryTest, TheNewestVersionIsServed) {
   Repository models = repository(false);
   ASSERT_TRUE(models.loadAll().ok());
-  EXPECT_THAT(linesOf(models), ElementsAre("broken  UNAVAILABLE", "deep 10 READY", "plain 1 READY"));
+  EXPECT_THAT(linesOf(models),
+              ElementsAre("broken  UNAVAILABLE", "deep 10 READY", "plain 1 READY"));
   EXPECT_EQ(models.find("deep", "").model->version(), "10");
   EXPECT_EQ(models.find("deep", "10").model->version(), "10");
   EXPECT_EQ(models.find("deep", "2").outcome.fault(), Fault::NOT_FOUND);
@@ -121,8 +122,8 @@ TEST_F(RepositoryTest, ClientsChangeItOnlyIfAllowed) {
   EXPECT_EQ(fixed.load("plain").fault(), Fault::UNSUPPORTED);
   EXPECT_EQ(fixed.unload("plain").fault(), Fault::UNSUPPORTED);
   Repository models = repository(true);
-  EXPECT_THAT(linesOf(models), ElementsAre("broken 1 UNAVAILABLE", "deep 10 UNAVAILABLE",
-                                           "plain 1 UNAVAILABLE"));
+  EXPECT_THAT(linesOf(models),
+              ElementsAre("broken 1 UNAVAILABLE", "deep 10 UNAVAILABLE", "plain 1 UNAVAILABLE"));
   EXPECT_TRUE(models.load("plain").ok());
   EXPECT_TRUE(models.find("plain", "").model);
   EXPECT_TRUE(models.unload("plain").ok());

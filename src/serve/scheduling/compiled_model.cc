@@ -111,10 +111,10 @@ Status CompiledModel::compile(const std::string& file, const CompileSettings& se
   HALYARD_ASSIGN_OR_RETURN(import::ImportedModel read, import::importTfliteFile(file, how));
   if (settings.batch != 0) HALYARD_RETURN_IF_ERROR(checkBatch(read, settings.batch), "{}", file);
   imported_ = std::make_shared<const import::ImportedModel>(std::move(read));
-  HALYARD_ASSIGN_OR_RETURN(model_,
-                           client::CanonicalModel::create(
-                               std::shared_ptr<const Model>(imported_, &imported_->model)),
-                           "{}", file);
+  HALYARD_ASSIGN_OR_RETURN(
+      model_,
+      client::CanonicalModel::create(std::shared_ptr<const Model>(imported_, &imported_->model)),
+      "{}", file);
   HALYARD_ASSIGN_OR_RETURN(compilation_, model_->createCompilation(devices), "{}", file);
   if (settings.preference) {
     HALYARD_RETURN_IF_FAILED(compilation_.setPreference(*settings.preference));
@@ -208,12 +208,13 @@ Result<client::CallResult> BoundExecution::run(std::optional<Clock::time_point> 
   if (!lastWasOnce_) return repeated_.burstCompute(burst_.get());
   const auto left = *deadline - Clock::now();
   if (left.count() <= 0) {
-    return makeStatus(ResultCode::MISSED_DEADLINE_TRANSIENT, "the deadline passed before the start");
+    return makeStatus(ResultCode::MISSED_DEADLINE_TRANSIENT,
+                      "the deadline passed before the start");
   }
   once_.reset();
   HALYARD_RETURN_IF_FAILED(once_.create(model_->handle()));
-  HALYARD_RETURN_IF_FAILED(once_.setTimeout(static_cast<uint64_t>(
-      std::chrono::duration_cast<std::chrono::nanoseconds>(left).count())));
+  HALYARD_RETURN_IF_FAILED(once_.setTimeout(
+      static_cast<uint64_t>(std::chrono::duration_cast<std::chrono::nanoseconds>(left).count())));
   HALYARD_RETURN_IF_ERROR(bindArguments(once_));
   return once_.burstCompute(burst_.get());
 }
@@ -229,8 +230,8 @@ Status BoundExecution::growOutputs() {
         client::outputDimensions(lastWasOnce_ ? once_ : repeated_, i, &sufficient);
     if (dimensions.ok() && sufficient) continue;
     if (outputSizes_[i] * 2 > kMostOpenOutput) {
-      return makeStatus(ResultCode::OUTPUT_INSUFFICIENT_SIZE, "output #{} needs more than {} MiB", i,
-                        kMostOpenOutput >> 20);
+      return makeStatus(ResultCode::OUTPUT_INSUFFICIENT_SIZE, "output #{} needs more than {} MiB",
+                        i, kMostOpenOutput >> 20);
     }
     outputSizes_[i] *= 2;
     grown = true;

@@ -1,5 +1,7 @@
 #include "serve/scheduling/instance.h"
 
+#include <halyard/halyard.h>
+
 #include <algorithm>
 #include <cmath>
 #include <cstring>
@@ -13,6 +15,17 @@ namespace {
 
 constexpr int kMostRecoveries = 5;
 constexpr std::chrono::milliseconds kFirstPause{5};  // doubles with each further recovery
+
+// A slice of the process's trace (HALYARD_TRACE).
+class TraceSlice {
+ public:
+  explicit TraceSlice(const std::string& text) {
+    halyard_traceBegin(HALYARD_PHASE_EXECUTION, text.c_str());
+  }
+  ~TraceSlice() { halyard_traceEnd(); }
+  TraceSlice(const TraceSlice&) = delete;
+  TraceSlice& operator=(const TraceSlice&) = delete;
+};
 
 bool isDeath(const Status& status) {
   return status.code() == ResultCode::DEAD_OBJECT ||
@@ -103,6 +116,8 @@ void Instance::computeTogether(std::span<const QueuedRequestPtr> batch, bool may
   uint32_t rows = 0;
   for (const QueuedRequestPtr& request : batch) rows += request->rows;
   const uint32_t size = sizeFor(rows);
+  const TraceSlice slice(
+      fmt::format("serve {}: {} in {} requests", shape_.name, rows, batch.size()));
   ExecutionTimes times;
   const Status status = execute(size, batch, times);
   if (!status.ok() && mayDivide) {
@@ -113,9 +128,9 @@ void Instance::computeTogether(std::span<const QueuedRequestPtr> batch, bool may
   const Clock::time_point computed = Clock::now();
   uint32_t firstRow = 0;
   for (const QueuedRequestPtr& request : batch) {
-    Result<InferAnswer> answer =
-        status.ok() ? answerOf(*executions_.at(size), *request, firstRow, size)
-                    : Result<InferAnswer>(status);
+    Result<InferAnswer> answer = status.ok()
+                                     ? answerOf(*executions_.at(size), *request, firstRow, size)
+                                     : Result<InferAnswer>(status);
     if (!answer.ok()) {
       Status failure = answer.takeStatus();
       // The request was valid, so a device's BAD_DATA is not the client's fault.
@@ -182,8 +197,8 @@ Status Instance::recover(uint32_t size) {
   return okStatus();
 }
 
-// Copies the inputs of the requests, one behind the other. Rows behind the last one keep old values,
-// which nothing reads.
+// Copies the inputs of the requests, one behind the other. Rows behind the last one keep old
+// values, which nothing reads.
 void Instance::gather(BoundExecution& execution, std::span<const QueuedRequestPtr> batch) const {
   for (size_t i = 0; i < shape_.inputs.size(); ++i) {
     const Datatype datatype = shape_.inputs[i].datatype;

@@ -5,8 +5,7 @@
 namespace halyard::serve {
 
 Scheduler::Scheduler(std::string model, SchedulerLimits limits,
-                     std::vector<std::unique_ptr<Instance>> instances,
-                     StatisticsKeeper& statistics)
+                     std::vector<std::unique_ptr<Instance>> instances, StatisticsKeeper& statistics)
     : model_(std::move(model)),
       limits_(std::move(limits)),
       statistics_(statistics),
@@ -51,9 +50,8 @@ Outcome Scheduler::refusal(const QueuedRequest& request) const {
   const auto wait = expectedWait();
   const auto retryAfter = std::chrono::ceil<std::chrono::milliseconds>(wait);
   if (queue_.size() >= limits_.queueLimit) {
-    return Outcome::overloaded(fmt::format("{}: the queue has its {} requests", model_,
-                                           limits_.queueLimit),
-                               retryAfter);
+    return Outcome::overloaded(
+        fmt::format("{}: the queue has its {} requests", model_, limits_.queueLimit), retryAfter);
   }
   if (request.deadline && !queue_.empty() && Clock::now() + wait > *request.deadline) {
     return Outcome::overloaded(

@@ -125,7 +125,8 @@ Status ServedModel::checkBatches(Instance& instance) {
 }
 
 Result<std::string> ServedModel::report() const {
-  return groups_.front()->model(sizes_.front() == 1 && !shape_.batches ? 0 : sizes_.front())
+  return groups_.front()
+      ->model(sizes_.front() == 1 && !shape_.batches ? 0 : sizes_.front())
       ->report();
 }
 

@@ -186,10 +186,12 @@ TEST_F(ServedModelTest, FaultyRequestsAreExplained) {
   };
   EXPECT_THAT(refusalOf([](InferRequest& r) { r.inputs.clear(); }),
               HasSubstr("input 'x' is missing"));
-  EXPECT_THAT(refusalOf([](InferRequest& r) { r.inputs.push_back(r.inputs[0]); }),
+  EXPECT_THAT(refusalOf([](InferRequest& r) {
+                r.inputs.push_back(std::move(requestFor("m", {1, 2, 3}).inputs[0]));
+              }),
               HasSubstr("an input is given twice"));
   EXPECT_THAT(refusalOf([](InferRequest& r) {
-                r.inputs.push_back(r.inputs[0]);
+                r.inputs.push_back(std::move(requestFor("m", {1, 2, 3}).inputs[0]));
                 r.inputs[1].name = "z";
               }),
               HasSubstr("there is no input 'z', the model has 'x'"));
@@ -197,17 +199,29 @@ TEST_F(ServedModelTest, FaultyRequestsAreExplained) {
               HasSubstr("input 'x': the datatype is INT32, expected FP32"));
   EXPECT_THAT(refusalOf([](InferRequest& r) { r.inputs[0].shape = {3}; }),
               HasSubstr("the shape is [3], expected [-1,3]"));
-  EXPECT_THAT(refusalOf([](InferRequest& r) { r.inputs[0].shape = {1, 4}; }),
+  EXPECT_THAT(refusalOf([](InferRequest& r) {
+                r.inputs[0].shape = {1, 4};
+              }),
               HasSubstr("the shape is [1,4], expected [-1,3]"));
-  EXPECT_THAT(refusalOf([](InferRequest& r) { r.inputs[0].shape = {0, 3}; }),
+  EXPECT_THAT(refusalOf([](InferRequest& r) {
+                r.inputs[0].shape = {0, 3};
+              }),
               HasSubstr("is a batch of 0, expected 1 to 4"));
-  EXPECT_THAT(refusalOf([](InferRequest& r) { r.inputs[0].shape = {INT64_MAX, 3}; }),
+  EXPECT_THAT(refusalOf([](InferRequest& r) {
+                r.inputs[0].shape = {INT64_MAX, 3};
+              }),
               HasSubstr("expected 1 to 4"));
-  EXPECT_THAT(refusalOf([](InferRequest& r) { r.inputs[0].shape = {2, 3}; }),
+  EXPECT_THAT(refusalOf([](InferRequest& r) {
+                r.inputs[0].shape = {2, 3};
+              }),
               HasSubstr("12 bytes, expected 24 for FP32 [2,3]"));
-  EXPECT_THAT(refusalOf([](InferRequest& r) { r.outputs.push_back({"q", {}, 0, {}}); }),
+  EXPECT_THAT(refusalOf([](InferRequest& r) {
+                r.outputs.push_back({"q", {}, 0, {}});
+              }),
               HasSubstr("there is no output 'q', the model has 'y'"));
-  EXPECT_THAT(refusalOf([](InferRequest& r) { r.outputs = {{"y", {}, 0, {}}, {"y", {}, 0, {}}}; }),
+  EXPECT_THAT(refusalOf([](InferRequest& r) {
+                r.outputs = {{"y", {}, 0, {}}, {"y", {}, 0, {}}};
+              }),
               HasSubstr("output 'y' is requested twice"));
 }
 

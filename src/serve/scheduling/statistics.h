@@ -38,7 +38,7 @@ struct BatchStatistics {
 
 // The upper bounds of the histogram of latencies, in microseconds. A last step has no bound.
 inline constexpr std::array<uint64_t, 15> kLatencyBounds = {
-    100,    250,    500,     1'000,   2'500,     5'000,     10'000,    25'000,
+    100,    250,     500,     1'000,   2'500,     5'000,     10'000,    25'000,
     50'000, 100'000, 250'000, 500'000, 1'000'000, 2'500'000, 10'000'000};
 
 struct ModelStatistics {

@@ -23,8 +23,8 @@ Status checkNarrow(Datatype datatype, std::span<const uint8_t> bytes);
 void copyOut(Datatype datatype, std::span<const uint8_t> from, std::string& to);
 
 // Replaces the values by the `classes` best of each row: "value:index" or "value:index:label", as
-// BYTES [rows, classes]. `shape[0]` is the number of rows if `batches`. BAD_DATA for types that have
-// no order.
+// BYTES [rows, classes]. `shape[0]` is the number of rows if `batches`. BAD_DATA for types that
+// have no order.
 Status classify(OutputTensor& output, uint32_t classes, std::span<const std::string> labels,
                 bool batches);
 

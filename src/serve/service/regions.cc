@@ -28,8 +28,8 @@ Outcome Regions::add(const RegionInfo& info) {
   // One path element, so that the key stays within /dev/shm.
   const std::string plain = info.key.starts_with("/") ? info.key.substr(1) : info.key;
   if (plain.empty() || plain.find('/') != std::string::npos) {
-    return invalid(fmt::format("region '{}': '{}' is no key of POSIX shared memory", info.name,
-                               info.key));
+    return invalid(
+        fmt::format("region '{}': '{}' is no key of POSIX shared memory", info.name, info.key));
   }
   auto region = std::make_shared<Region>();
   region->info = info;

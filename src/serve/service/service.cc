@@ -31,8 +31,8 @@ Service::Service(ModelFolder folder, Repository::Options options, bool sharedMem
 std::string Service::version() { return halyard_version(); }
 
 std::vector<std::string> Service::extensions() const {
-  std::vector<std::string> names = {"binary_tensor_data", "classification",  "model_configuration",
-                                    "model_repository",   "parameters",      "schedule_policy",
+  std::vector<std::string> names = {"binary_tensor_data", "classification", "model_configuration",
+                                    "model_repository",   "parameters",     "schedule_policy",
                                     "statistics"};
   if (regions_.allowed()) names.emplace_back("system_shared_memory");
   return names;

@@ -1,0 +1,185 @@
+#include "serve/frigate/detector.h"
+
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "base/log.h"
+#include "serve/protocol/waiter.h"
+
+namespace halyard::serve {
+namespace {
+
+using nlohmann::json;
+
+constexpr size_t kMostClients = 1024;
+constexpr size_t kMaxRank = 8;
+
+json parsed(std::string_view text) {
+  return json::parse(text.begin(), text.end(), nullptr, /*allow_exceptions=*/false);
+}
+
+std::string textField(const json& object, const char* name) {
+  const auto found = object.find(name);
+  return found != object.end() && found->is_string() ? found->get<std::string>() : std::string();
+}
+
+bool isTrue(const json& object, const char* name) {
+  const auto found = object.find(name);
+  return found != object.end() && found->is_boolean() && found->get<bool>();
+}
+
+// The name of the served model for a file of Frigate.
+std::string modelOf(const std::string& file) {
+  return std::filesystem::path(file).filename().replace_extension().string();
+}
+
+// Converts a picture to the type of the model's input.
+Status convertPicture(const std::string& dtype, std::string_view bytes, InputTensor& input) {
+  const std::span from(reinterpret_cast<const uint8_t*>(bytes.data()), bytes.size());
+  const bool isFloat = dtype == "float32";
+  if (!isFloat && dtype != "uint8")
+    return badData("the dtype is '{}', expected uint8 or float32", dtype);
+  if (isFloat == (input.datatype == Datatype::FP32) && input.datatype != Datatype::INT8) {
+    input.bytes = from;
+    return okStatus();
+  }
+  if (isFloat) {
+    return badData("the picture is float32, the model takes {}: set input_dtype to int",
+                   datatypeName(input.datatype));
+  }
+  if (input.datatype == Datatype::INT8) {
+    input.own.assign(from.begin(), from.end());
+    for (uint8_t& value : input.own) value ^= 0x80;
+  } else {
+    input.own.resize(from.size() * sizeof(float));
+    for (size_t i = 0; i < from.size(); ++i) {
+      const float value = static_cast<float>(from[i]) / 255;
+      std::memcpy(input.own.data() + i * sizeof(value), &value, sizeof(value));
+    }
+  }
+  input.bytes = input.own;
+  return okStatus();
+}
+
+Result<std::vector<int64_t>> shapeOf(const json& header) {
+  const auto found = header.find("shape");
+  if (found == header.end() || !found->is_array() || found->size() > kMaxRank) {
+    return badData("the header has no 'shape'");
+  }
+  std::vector<int64_t> shape;
+  for (const json& extent : *found) {
+    if (!extent.is_number_unsigned() || extent.get<uint64_t>() > INT32_MAX) {
+      return badData("'shape' has an element that is no dimension");
+    }
+    shape.push_back(extent.get<int64_t>());
+  }
+  return shape;
+}
+
+std::string bytesOf(const Detections& detections) {
+  return {reinterpret_cast<const char*>(detections.data()), sizeof(Detections)};
+}
+
+}  // namespace
+
+std::vector<std::string> Detector::answer(const std::string& client,
+                                          const std::vector<std::string_view>& frames) {
+  const json header = frames.empty() ? json() : parsed(frames[0]);
+  if (header.is_object() && isTrue(header, "model_request")) {
+    return {answerQuery(client, textField(header, "model_name"))};
+  }
+  if (header.is_object() && isTrue(header, "model_data") && frames.size() == 2) {
+    return {answerModel(client, textField(header, "model_name"), frames[1])};
+  }
+  const Result<Detections> found =
+      frames.size() == 2 ? detect(client, frames[0], frames[1])
+                         : Result<Detections>(badData("{} frames, expected 2", frames.size()));
+  if (!found.ok()) logWarning("frigate: {}", found.status().message());
+  return {bytesOf(found.ok() ? *found : Detections())};
+}
+
+std::string Detector::answerQuery(const std::string& client, const std::string& file) {
+  const std::string name = modelOf(file);
+  const Repository::Found found = service_.repository().find(name, "");
+  if (found.model) {
+    if (models_.size() >= kMostClients) models_.clear();
+    models_[client] = name;
+  }
+  return json({{"model_available", found.model != nullptr},
+               {"model_loaded", found.model != nullptr}})
+      .dump();
+}
+
+// Writes a temporary file and renames it, so that no half model is ever read.
+Status Detector::save(const std::string& name, std::string_view bytes) const {
+  if (modelFolder_.empty()) {
+    return badData("this server takes no models, they need --model-control explicit");
+  }
+  if (!isPlainName(name)) return badData("'{}' is no name of a model", name);
+  const std::string path = modelFolder_ + "/" + name + ".tflite";
+  const std::string temporary = path + ".part";
+  std::ofstream file(temporary, std::ios::binary | std::ios::trunc);
+  file.write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
+  file.close();
+  std::error_code error;
+  if (file) std::filesystem::rename(temporary, path, error);
+  if (!file || error) return opFailed("{} cannot be written", path);
+  return okStatus();
+}
+
+std::string Detector::answerModel(const std::string& client, const std::string& file,
+                                  std::string_view bytes) {
+  const std::string name = modelOf(file);
+  const Status saved = save(name, bytes);
+  Outcome loaded = Outcome::of(saved);
+  if (saved.ok()) loaded = service_.repository().load(name);
+  if (loaded.ok()) models_[client] = name;
+  if (!loaded.ok()) logWarning("frigate: model '{}': {}", name, loaded.text());
+  return json({{"model_saved", saved.ok()}, {"model_loaded", loaded.ok()}}).dump();
+}
+
+Result<Detections> Detector::detect(const std::string& client, std::string_view header,
+                                    std::string_view bytes) {
+  const json fields = parsed(header);
+  if (!fields.is_object()) return badData("the header is no JSON object");
+  InferRequest request;
+  const auto chosen = models_.find(client);
+  if (chosen != models_.end()) {
+    request.model = chosen->second;
+  } else {
+    // Peers before the query of models serve one model.
+    const auto models = service_.repository().ready();
+    if (models.size() != 1) {
+      return badData("the client has named no model, and {} are served", models.size());
+    }
+    request.model = models[0]->name();
+  }
+  const Repository::Found found = service_.repository().find(request.model, "");
+  if (!found.model) return badData("{}", found.outcome.text());
+  if (found.model->inputs().size() != 1) {
+    return badData("model '{}' has {} inputs, expected 1", request.model,
+                   found.model->inputs().size());
+  }
+  const TensorInfo& info = found.model->inputs()[0];
+  InputTensor& input = request.inputs.emplace_back();
+  input.name = info.name;
+  input.datatype = info.datatype;
+  HALYARD_ASSIGN_OR_RETURN(input.shape, shapeOf(fields));
+  HALYARD_RETURN_IF_ERROR(convertPicture(textField(fields, "dtype"), bytes, input));
+  Waiter waiter;
+  service_.infer(request, Clock::now(),
+                 [&waiter](InferAnswer answer) { waiter.give(std::move(answer)); });
+  const InferAnswer answer = waiter.wait();
+  if (!answer.outcome.ok()) return badData("{}", answer.outcome.text());
+  if (input.shape.size() != 4) return badData("the picture has {} dimensions", input.shape.size());
+  // [1,H,W,3] or [1,3,H,W].
+  const bool isChannelsFirst = input.shape[1] == 3 && input.shape[3] != 3;
+  const size_t height = isChannelsFirst ? 2 : 1;
+  const InputSize size = {static_cast<float>(input.shape[height]),
+                          static_cast<float>(input.shape[height + 1])};
+  return decodeDetections(textField(fields, "model_type"), answer.outputs, size);
+}
+
+}  // namespace halyard::serve
