@@ -93,6 +93,10 @@ Result<Detections> decodeYolox(std::span<const OutputTensor> outputs, InputSize 
   HALYARD_ASSIGN_OR_RETURN(const std::vector<float> values, floatsOf(outputs[0]));
   const auto boxes = static_cast<size_t>(outputs[0].shape[1]);
   const auto fields = static_cast<size_t>(outputs[0].shape[2]);
+  if (values.size() != boxes * fields) {
+    return badData("output '{}' has {} values for the shape {}", outputs[0].name, values.size(),
+                   shapeText(outputs[0].shape));
+  }
   std::vector<Detection> candidates;
   size_t box = 0;
   for (const float stride : {8.0F, 16.0F, 32.0F}) {

@@ -4,6 +4,7 @@
 #include <grpcpp/health_check_service_interface.h>
 #include <grpcpp/resource_quota.h>
 
+#include <atomic>
 #include <fstream>
 #include <sstream>
 #include <thread>
@@ -22,6 +23,32 @@ constexpr int kRequestsAhead = 16;            // that wait for the next clients
 constexpr int kMostStreams = 1024;            // of one connection
 constexpr std::chrono::minutes kPatience{5};  // for requests in flight at the end
 
+// gRPC cancels requests that come during its shutdown. So before it, requests are refused with
+// UNAVAILABLE, until no request has come for some time.
+constexpr std::chrono::milliseconds kQuietTime{50};
+constexpr std::chrono::seconds kMostRefusing{2};
+class Gate {
+ public:
+  // Whether the request may pass.
+  bool pass() {
+    lastArrival_ = Clock::now().time_since_epoch().count();
+    return !isClosed_;
+  }
+  void closeAndWait() {
+    isClosed_ = true;
+    const auto end = Clock::now() + kMostRefusing;
+    while (Clock::now() < end) {
+      const Clock::time_point last{Clock::duration(lastArrival_)};
+      if (Clock::now() - last > kQuietTime) return;
+      std::this_thread::sleep_for(kQuietTime / 4);
+    }
+  }
+
+ private:
+  std::atomic<bool> isClosed_ = false;
+  std::atomic<Clock::rep> lastArrival_ = 0;
+};
+
 // The deadline of gRPC on the clock of the server; nullopt without a deadline.
 std::optional<Clock::time_point> deadlineOf(const grpc::ServerContext& context) {
   const auto deadline = context.deadline();
@@ -33,9 +60,14 @@ std::optional<Clock::time_point> deadlineOf(const grpc::ServerContext& context) 
 // One ModelInfer, from its arrival until its answer is sent. It deletes itself.
 class InferCall {
  public:
-  InferCall(ServiceMethods& methods, Service& service, Clients& clients,
+  InferCall(ServiceMethods& methods, Service& service, Clients& clients, Gate& gate,
             grpc::ServerCompletionQueue& queue)
-      : methods_(methods), service_(service), clients_(clients), queue_(queue), writer_(&context_) {
+      : methods_(methods),
+        service_(service),
+        clients_(clients),
+        gate_(gate),
+        queue_(queue),
+        writer_(&context_) {
     methods_.RequestModelInfer(&context_, &message_, &writer_, &queue_, &queue_, this);
   }
 
@@ -45,7 +77,7 @@ class InferCall {
       delete this;
       return;
     }
-    new InferCall(methods_, service_, clients_, queue_);
+    new InferCall(methods_, service_, clients_, gate_, queue_);
     start();
   }
 
@@ -53,6 +85,10 @@ class InferCall {
   void start() {
     const Clock::time_point arrival = Clock::now();
     isAnswered_ = true;  // so the next event ends the call
+    if (!gate_.pass()) {
+      fail({Fault::UNAVAILABLE, "the server shuts down"});
+      return;
+    }
     const Outcome admitted =
         clients_.admit(authorizationOf(context_), addressOf(context_), ticket_);
     if (!admitted.ok()) {
@@ -89,6 +125,7 @@ class InferCall {
   ServiceMethods& methods_;
   Service& service_;
   Clients& clients_;
+  Gate& gate_;
   grpc::ServerCompletionQueue& queue_;
   grpc::ServerContext context_;
   inference::ModelInferRequest message_;
@@ -137,7 +174,7 @@ class GrpcServer::Implementation {
       return makeStatus(ResultCode::OP_FAILED, "gRPC cannot listen at {}", address);
     }
     for (int i = 0; i < kRequestsAhead; ++i) {
-      new InferCall(methods_, service_, clients_, *queue_);
+      new InferCall(methods_, service_, clients_, gate_, *queue_);
     }
     for (size_t i = 0; i < kThreads; ++i) threads_.emplace_back([this] { work(); });
     return okStatus();
@@ -148,6 +185,7 @@ class GrpcServer::Implementation {
   void stop() {
     if (!server_) return;
     if (auto* health = server_->GetHealthCheckService()) health->SetServingStatus(false);
+    gate_.closeAndWait();
     server_->Shutdown(std::chrono::system_clock::now() + kPatience);
     queue_->Shutdown();
     for (std::thread& thread : threads_) thread.join();
@@ -176,6 +214,7 @@ class GrpcServer::Implementation {
   Clients& clients_;
   const GrpcOptions options_;
   ServiceMethods methods_;
+  Gate gate_;
   std::unique_ptr<grpc::ServerCompletionQueue> queue_;
   std::unique_ptr<grpc::Server> server_;
   std::vector<std::thread> threads_;
