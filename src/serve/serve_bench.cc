@@ -27,6 +27,7 @@ namespace halyard::serve {
 namespace {
 
 constexpr uint32_t kBatch = 8;
+constexpr uint32_t kQueue = 64;
 constexpr int kClients = 32;
 
 double microseconds(std::chrono::nanoseconds time) {
@@ -59,6 +60,7 @@ class Bench {
     std::filesystem::copy(file, folder_.path() + "/model.tflite");
     settings_.instances.front().devices = {device};
     settings_.maxBatch = kBatch;
+    settings_.queueLimit = kQueue;
   }
 
   Status run() {
