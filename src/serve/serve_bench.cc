@@ -35,11 +35,13 @@ double microseconds(std::chrono::nanoseconds time) {
 }
 
 // Repeats `work` for some time, and returns its times in microseconds.
-std::vector<double> timesOf(double seconds, const std::function<void()>& work) {
+std::vector<double> timesOf(double seconds, const std::function<void()>& work,
+                            std::chrono::microseconds rest = {}) {
   for (int i = 0; i < 20; ++i) work();
   std::vector<double> times;
   const auto end = Clock::now() + std::chrono::duration<double>(seconds);
   while (Clock::now() < end) {
+    if (rest.count() != 0) std::this_thread::sleep_for(rest);
     const auto start = Clock::now();
     work();
     times.push_back(microseconds(Clock::now() - start));
@@ -140,6 +142,14 @@ class Bench {
             if (status.ok()) status = execution->compute(std::nullopt);
           }));
     HALYARD_RETURN_IF_ERROR(status);
+    // A request over the network leaves the driver without work for some time.
+    print("direct, after a rest", timesOf(
+                                      seconds_,
+                                      [&] {
+                                        if (status.ok()) status = execution->compute(std::nullopt);
+                                      },
+                                      std::chrono::microseconds(100)));
+    HALYARD_RETURN_IF_ERROR(status);
     const InferRequest request = zeros();
     print("scheduler", timesOf(seconds_, [&] {
             Waiter waiter;
@@ -235,6 +245,7 @@ class Bench {
     constexpr int kMany = 256;
     const auto [answers, refusals] = load(kMany, 2 * directRate_ / kMany);
     print("overload", times_);
+    print("overload, on the server", model_->statistics().recent);
     std::printf("%-28s %.0f answers, %.0f refusals\n", "", answers, refusals);
   }
 

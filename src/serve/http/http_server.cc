@@ -15,6 +15,8 @@ using httplib::Response;
 
 constexpr const char* kJson = "application/json";
 constexpr const char* kBinary = "application/octet-stream";
+// Bytes of memory for each byte of JSON, while it is parsed.
+constexpr size_t kMemoryOfJson = 10;
 constexpr const char* kLengthHeader = "Inference-Header-Content-Length";
 
 void answerJson(Response& response, const std::string& json) {
@@ -32,6 +34,11 @@ void answerError(Response& response, const Outcome& outcome) {
   }
   if (outcome.fault() == Fault::UNAUTHENTICATED) response.set_header("WWW-Authenticate", "Bearer");
   response.set_content(errorJson(outcome.text()), kJson);
+}
+
+Outcome tooManyBytes() {
+  return Outcome::overloaded("the requests in flight have too many bytes",
+                             std::chrono::milliseconds(100));
 }
 
 void answerError(Response& response, const Status& status) {
@@ -322,8 +329,7 @@ bool HttpServer::readBody(const Request& request, Response& response,
       refusal = Outcome(Fault::INVALID,
                         fmt::format("the body has more than {} bytes", options_.maxBodyBytes));
     } else if (!budget.take(size)) {
-      refusal = Outcome::overloaded("the requests in flight have too many bytes",
-                                    std::chrono::milliseconds(100));
+      refusal = tooManyBytes();
     } else {
       body.append(bytes, size);
     }
@@ -356,7 +362,14 @@ void HttpServer::answerPost(const Request& request, Response& response,
   std::string body;
   if (!readBody(request, response, reader, budget, body)) return;
   if (isInference) {
-    infer(model->name, model->version, request, response, body, arrival);
+    const Result<std::optional<size_t>> length = jsonLengthOf(request);
+    if (!length.ok()) {
+      answerError(response, length.status());
+    } else if (!budget.take(kMemoryOfJson * (*length).value_or(body.size()))) {
+      answerError(response, tooManyBytes());
+    } else {
+      infer({model->name, model->version, *length, arrival}, response, body);
+    }
     return;
   }
   if (!path.empty() && path[0] == "v2" && answerChange(service_, path, body, response)) return;
@@ -371,29 +384,29 @@ void HttpServer::answerPost(const Request& request, Response& response,
               Outcome(Fault::NOT_FOUND, fmt::format("there is nothing at {}", request.path)));
 }
 
-void HttpServer::infer(const std::string& model, const std::string& version, const Request& request,
-                       Response& response, const std::string& body, Clock::time_point arrival) {
-  const auto parse = [&]() -> Result<InferRequest> {
-    HALYARD_ASSIGN_OR_RETURN(const std::optional<size_t> length, jsonLengthOf(request));
-    if (length.value_or(body.size()) > options_.maxJsonBytes) {
-      return badData("the JSON has {} bytes, at most {} are taken; use binary tensors",
-                     length.value_or(body.size()), options_.maxJsonBytes);
-    }
-    if (length != 0) return parseJsonInfer(body, length, arrival);
-    const Repository::Found found = service_.repository().find(model, version);
-    if (!found.model) return InferRequest();  // the service explains it
-    return rawInfer(body, found.model->inputs());
-  };
-  Result<InferRequest> parsed = parse();
+Result<InferRequest> HttpServer::parse(const InferenceCall& call, const std::string& body) const {
+  const size_t length = call.jsonLength.value_or(body.size());
+  if (length > options_.maxJsonBytes) {
+    return badData("the JSON has {} bytes, at most {} are taken; use binary tensors", length,
+                   options_.maxJsonBytes);
+  }
+  if (call.jsonLength != 0) return parseJsonInfer(body, call.jsonLength, call.arrival);
+  const Repository::Found found = service_.repository().find(call.model, call.version);
+  if (!found.model) return InferRequest();  // the service explains it
+  return rawInfer(body, found.model->inputs());
+}
+
+void HttpServer::infer(const InferenceCall& call, Response& response, const std::string& body) {
+  Result<InferRequest> parsed = parse(call, body);
   if (!parsed.ok()) {
     Status status = parsed.takeStatus();
-    answerError(response, status.annotate(fmt::format("model '{}'", model)));
+    answerError(response, status.annotate(fmt::format("model '{}'", call.model)));
     return;
   }
-  parsed->model = model;
-  parsed->version = version;
+  parsed->model = call.model;
+  parsed->version = call.version;
   Waiter waiter;
-  service_.infer(*parsed, arrival,
+  service_.infer(*parsed, call.arrival,
                  [&waiter](InferAnswer answer) { waiter.give(std::move(answer)); });
   const InferAnswer answer = waiter.wait();
   if (!answer.outcome.ok()) {
@@ -403,7 +416,7 @@ void HttpServer::infer(const std::string& model, const std::string& version, con
   Result<JsonAnswer> written = writeJsonInfer(*parsed, answer);
   if (!written.ok()) {
     Status status = written.takeStatus();
-    answerError(response, status.annotate(fmt::format("model '{}'", model)));
+    answerError(response, status.annotate(fmt::format("model '{}'", call.model)));
     return;
   }
   response.status = 200;

@@ -20,7 +20,7 @@ struct HttpOptions {
   int port = 8000;                            // 0: any
   size_t maxBodyBytes = size_t{64} << 20;     // of one request, after decompression
   size_t maxJsonBytes = size_t{16} << 20;     // of its JSON, whose parts take more memory
-  size_t maxBytesInFlight = size_t{1} << 30;  // of the bodies of all requests
+  size_t maxBytesInFlight = size_t{1} << 30;  // of all requests, and of their parsed JSON
   ConnectionLimits connections;
   TlsFiles tls;
 };
@@ -58,8 +58,14 @@ class HttpServer {
               bool isInference);
   bool readBody(const httplib::Request& request, httplib::Response& response,
                 const httplib::ContentReader& reader, BodyBudget& budget, std::string& body);
-  void infer(const std::string& model, const std::string& version, const httplib::Request& request,
-             httplib::Response& response, const std::string& body, Clock::time_point arrival);
+  struct InferenceCall {
+    std::string model;
+    std::string version;
+    std::optional<size_t> jsonLength;  // as in parseJsonInfer
+    Clock::time_point arrival;
+  };
+  Result<InferRequest> parse(const InferenceCall& call, const std::string& body) const;
+  void infer(const InferenceCall& call, httplib::Response& response, const std::string& body);
 
   Service& service_;
   Clients& clients_;

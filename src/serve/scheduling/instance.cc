@@ -8,6 +8,7 @@
 #include <random>
 #include <thread>
 
+#include "base/log.h"
 #include "serve/scheduling/tensor_copy.h"
 
 namespace halyard::serve {
@@ -171,6 +172,8 @@ Status Instance::execute(uint32_t size, std::span<const QueuedRequestPtr> batch,
     times.input = gathered - start;
     times.infer = Clock::now() - gathered;
     if (!isDeath(status) || recoveries == kMostRecoveries) return status;
+    logWarning("model '{}' version {} is compiled again: {}", shape_.name, shape_.version,
+               status.message());
     Status recovered;
     do {
       if (recoveries > 0) {
