@@ -16,7 +16,9 @@ Result<std::vector<float>> floatsOf(const OutputTensor& output) {
     return badData("output '{}' is {}, expected FP32", output.name, datatypeName(output.datatype));
   }
   std::vector<float> values(output.bytes.size() / sizeof(float));
-  std::memcpy(values.data(), output.bytes.data(), values.size() * sizeof(float));
+  if (!values.empty()) {
+    std::memcpy(values.data(), output.bytes.data(), values.size() * sizeof(float));
+  }
   return values;
 }
 

@@ -44,9 +44,26 @@ class Gate {
     }
   }
 
+  std::atomic<size_t> computing = 0;  // threads
+
  private:
   std::atomic<bool> isClosed_ = false;
   std::atomic<Clock::rep> lastArrival_ = 0;
+};
+
+// Counts the threads that compute, so that at least two of them receive requests.
+class Computing {
+ public:
+  explicit Computing(std::atomic<size_t>& count)
+      : count_(count), mayCompute_(count++ < kThreads - 2) {}
+  ~Computing() { --count_; }
+  Computing(const Computing&) = delete;
+  Computing& operator=(const Computing&) = delete;
+  bool mayCompute() const { return mayCompute_; }
+
+ private:
+  std::atomic<size_t>& count_;
+  const bool mayCompute_;
 };
 
 // The deadline of gRPC on the clock of the server; nullopt without a deadline.
@@ -105,6 +122,9 @@ class InferCall {
     if (const auto deadline = deadlineOf(context_)) {
       request_.deadline = std::min(request_.deadline.value_or(*deadline), *deadline);
     }
+    // The answer may end this call before infer() returns.
+    const Computing computing(gate_.computing);
+    request_.mayComputeHere = computing.mayCompute();
     service_.infer(request_, arrival, [this](InferAnswer answer) { finish(std::move(answer)); });
   }
 

@@ -23,10 +23,11 @@ std::string authorizationOf(const ServerContext& context) {
   return {found->second.data(), found->second.size()};
 }
 
-// "ipv4:127.0.0.1:1234" has a port behind the last colon.
+// "ipv4:127.0.0.1:1234" becomes "127.0.0.1", as for HTTP.
 std::string addressOf(const ServerContext& context) {
   const std::string peer = context.peer();
-  return peer.substr(0, peer.rfind(':'));
+  const size_t begin = peer.find(':') + 1;
+  return peer.substr(begin, peer.rfind(':') - begin);
 }
 
 grpc::Status ServiceMethods::check(ServerContext& context) const {

@@ -63,6 +63,7 @@ struct InferRequest {
   std::vector<InputTensor> inputs;
   std::vector<WantedOutput> outputs;  // empty: all, in the model's order
   bool binaryOutputs = false;         // for outputs that do not say
+  bool mayComputeHere = true;         // whether the thread that submits it may compute it
 };
 
 struct OutputTensor {

@@ -1,5 +1,7 @@
 #include "serve/scheduling/request_queue.h"
 
+#include <algorithm>
+
 namespace halyard::serve {
 
 void RequestQueue::push(QueuedRequestPtr request) {

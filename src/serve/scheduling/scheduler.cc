@@ -74,7 +74,8 @@ void Scheduler::submit(QueuedRequestPtr request) {
     refuse(std::move(request), std::move(refused));
     return;
   }
-  if (limits_.queueDelay.count() == 0 && queue_.empty() && !idle_.empty()) {
+  const bool isFree = queue_.empty() && !idle_.empty() && limits_.queueDelay.count() == 0;
+  if (isFree && request->request->mayComputeHere) {
     std::vector<QueuedRequestPtr> alone;
     alone.push_back(std::move(request));
     run(lock, std::move(alone));

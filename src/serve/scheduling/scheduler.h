@@ -3,7 +3,7 @@
 // Ownership: owns its instances and threads. It borrows requests until it has answered them.
 //
 // A request that finds an idle instance and an empty queue is computed in the thread that submits
-// it. All other requests wait for one of the threads.
+// it, if its caller allows that. All other requests wait for one of the threads.
 #pragma once
 
 #include <condition_variable>
