@@ -46,8 +46,8 @@ constexpr uint32_t kSoftwareUnary[] = {
 constexpr uint32_t kSoftwareMove[] = {
 #include <shaders/move_software.inc>
 };
-constexpr uint32_t kSoftmax[] = {
-#include <shaders/softmax.inc>
+constexpr uint32_t kLongLines[] = {
+#include <shaders/long_lines.inc>
 };
 constexpr uint32_t kSoftwareRecurrent[] = {
 #include <shaders/recurrent_software.inc>
@@ -89,8 +89,8 @@ std::span<const uint32_t> shaderCode(Shader shader, bool software) {
       return kLines;
     case Shader::WINDOW:
       return kWindow;
-    case Shader::SOFTMAX:
-      return kSoftmax;
+    case Shader::LONG_LINES:
+      return kLongLines;
     case Shader::CHANNELS:
       return choose(software, kSoftwareChannels, kChannels);
     case Shader::PRODUCT:

@@ -22,7 +22,7 @@ enum class Shader : uint8_t {
   PRODUCT,
   CHANNELS,
   CHOICE,
-  SOFTMAX,
+  LONG_LINES,
   ARITHMETIC  // for benchmarks
 };
 

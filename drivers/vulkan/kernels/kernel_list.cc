@@ -102,6 +102,8 @@ constexpr Entry kKernels[] = {
     {OperationType::UNIDIRECTIONAL_SEQUENCE_LSTM, recordLstmSequence},
     {OperationType::BIDIRECTIONAL_SEQUENCE_RNN, recordBidirectionalRnn},
     {OperationType::BIDIRECTIONAL_SEQUENCE_LSTM, recordBidirectionalLstm},
+    {OperationType::TOPK_V2, recordGreatest},
+    {OperationType::HASHTABLE_LOOKUP, recordHashtableLookup},
     // Of the extension halyard.tflite.
     {OperationType::COS, recordUnary},
     {OperationType::ROUND, recordUnary},

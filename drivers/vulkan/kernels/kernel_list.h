@@ -57,6 +57,8 @@ Status recordRealPart(const Site& site, Recording& recording);
 Status recordImaginaryPart(const Site& site, Recording& recording);
 Status recordCumulativeSum(const Site& site, Recording& recording);
 Status recordRounding(const Site& site, Recording& recording);
+Status recordGreatest(const Site& site, Recording& recording);
+Status recordHashtableLookup(const Site& site, Recording& recording);
 Status recordResize(const Site& site, Recording& recording);
 
 }  // namespace halyard::vulkandriver

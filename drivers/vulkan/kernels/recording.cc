@@ -26,6 +26,12 @@ Result<ElementKind> elementKind(OperandType type) {
   }
 }
 
+Status checkRounds(uint64_t rounds) {
+  if (rounds <= kMostRounds) return okStatus();
+  return badData("one element of the result takes {} rounds of loops, at most {}", rounds,
+                 kMostRounds);
+}
+
 Parameter Parameter::real(float number) { return {std::bit_cast<int32_t>(number)}; }
 
 void Recording::add(Dispatch dispatch) {

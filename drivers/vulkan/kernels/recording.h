@@ -42,6 +42,12 @@ struct Parameter {
 // quickQuotient of shaders/quads.glsl is exact for smaller numbers.
 inline constexpr size_t kMostItems = size_t{1} << 22;
 
+// Mesa's devices that compute on the processor leave all loops of a work item after so many rounds
+// together, and results are then wrong.
+inline constexpr size_t kMostRounds = 65535;
+// BAD_DATA for more.
+Status checkRounds(uint64_t rounds);
+
 struct Dispatch {
   Shader shader;
   Variant variant;
