@@ -1,4 +1,4 @@
-// Sizes and values that random cases do not have: long lines.
+// Sizes and values that random cases do not have: wide cells, long lines.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -8,6 +8,7 @@
 
 #include "base/float16.h"
 #include "case_for_test.h"
+#include "ops/quantized_lstm_for_test.h"
 #include "ops/testing/searched_case.h"
 #include "vulkan_driver.h"
 
@@ -48,6 +49,62 @@ TestOperand bytesOf(OperandType type, const Shape& dims, float scale, int32_t ze
   std::vector<uint8_t> values(count);
   for (uint8_t& value : values) value = static_cast<uint8_t>(random());
   return TestOperand::of<uint8_t>(type, dims, values, scale, zeroPoint);
+}
+
+TEST_P(SizesTest, WideSignedCells) {
+  for (const uint32_t cells : {48, 320, 33}) {
+    for (const bool isFull : {false, true}) {
+      ops::testing::RandomOperands random(cells);
+      ops::testing::QuantizedLstmCase size;
+      size.parts.inputGate = size.parts.peephole = size.parts.layerNorm = isFull;
+      size.parts.projection = size.parts.projectionBias = isFull;
+      size.inputs = 272;
+      size.cells = cells;
+      size.outputs = isFull ? 64 : cells;
+      size.gateScale = isFull ? 0x1p-8f : 0x1p-12f;
+      LegalCase legal;
+      legal.type = OperationType::QUANTIZED_LSTM;
+      legal.inputs = size.inputsOf(random);
+      for (TestOperand& operand : legal.inputs) {
+        // Types of models need a scale, with or without a value.
+        if (operand.tensor.omitted) operand.tensor.scale = 1;
+      }
+      legal.outputs = size.outputsOf();
+      check(std::move(legal));
+      ASSERT_FALSE(HasFailure()) << cells << " cells";
+    }
+  }
+}
+
+TEST_P(SizesTest, WideUnsignedCells) {
+  std::mt19937 random(1);
+  const std::pair<uint32_t, uint32_t> kSizes[] = {{32, 48}, {320, 64}, {64, 64}, {30, 50}};
+  for (const auto& [inputs, cells] : kSizes) {
+    LegalCase legal;
+    legal.type = OperationType::QUANTIZED_16BIT_LSTM;
+    const auto add = [&](OperandType type, const Shape& dims, float scale, int32_t zeroPoint) {
+      legal.inputs.push_back(bytesOf(type, dims, scale, zeroPoint, random));
+    };
+    constexpr float kScale = 1.0f / 512;
+    add(TENSOR_QUANT8_ASYMM, {3, inputs}, 1.0f / 128, 128);
+    for (int gate = 0; gate < 4; ++gate) add(TENSOR_QUANT8_ASYMM, {cells, inputs}, kScale, 110);
+    for (int gate = 0; gate < 4; ++gate) add(TENSOR_QUANT8_ASYMM, {cells, cells}, kScale, 110);
+    for (int gate = 0; gate < 4; ++gate) {
+      std::vector<int32_t> bias(cells);
+      for (int32_t& value : bias) value = static_cast<int32_t>(random() % 20001) - 10000;
+      legal.inputs.push_back(
+          TestOperand::of<int32_t>(TENSOR_INT32, {cells}, bias, kScale / 128, 0));
+    }
+    std::vector<int16_t> state(size_t{3} * cells);
+    for (int16_t& value : state) value = static_cast<int16_t>(random());
+    legal.inputs.push_back(
+        TestOperand::of<int16_t>(TENSOR_QUANT16_SYMM, {3, cells}, state, 1.0f / 2048, 0));
+    add(TENSOR_QUANT8_ASYMM, {3, cells}, 1.0f / 128, 128);
+    legal.outputs = {TestOperand::output(TENSOR_QUANT16_SYMM, 1.0f / 2048),
+                     TestOperand::output(TENSOR_QUANT8_ASYMM, 1.0f / 128, 128)};
+    check(std::move(legal));
+    ASSERT_FALSE(HasFailure()) << inputs << " inputs, " << cells << " cells";
+  }
 }
 
 LegalCase greatestOf(TestOperand line, int32_t wanted) {

@@ -49,6 +49,12 @@ constexpr uint32_t kSoftwareMove[] = {
 constexpr uint32_t kLongLines[] = {
 #include <shaders/long_lines.inc>
 };
+constexpr uint32_t kFixedLstm[] = {
+#include <shaders/fixed_lstm.inc>
+};
+constexpr uint32_t kSoftwareFixedLstm[] = {
+#include <shaders/fixed_lstm_software.inc>
+};
 constexpr uint32_t kSoftwareRecurrent[] = {
 #include <shaders/recurrent_software.inc>
 };
@@ -91,6 +97,8 @@ std::span<const uint32_t> shaderCode(Shader shader, bool software) {
       return kWindow;
     case Shader::LONG_LINES:
       return kLongLines;
+    case Shader::FIXED_LSTM:
+      return choose(software, kSoftwareFixedLstm, kFixedLstm);
     case Shader::CHANNELS:
       return choose(software, kSoftwareChannels, kChannels);
     case Shader::PRODUCT:

@@ -23,6 +23,7 @@ enum class Shader : uint8_t {
   CHANNELS,
   CHOICE,
   LONG_LINES,
+  FIXED_LSTM,
   ARITHMETIC  // for benchmarks
 };
 

@@ -102,6 +102,8 @@ constexpr Entry kKernels[] = {
     {OperationType::UNIDIRECTIONAL_SEQUENCE_LSTM, recordLstmSequence},
     {OperationType::BIDIRECTIONAL_SEQUENCE_RNN, recordBidirectionalRnn},
     {OperationType::BIDIRECTIONAL_SEQUENCE_LSTM, recordBidirectionalLstm},
+    {OperationType::QUANTIZED_LSTM, recordQuantizedLstm},
+    {OperationType::QUANTIZED_16BIT_LSTM, recordQuantized16BitLstm},
     {OperationType::TOPK_V2, recordGreatest},
     {OperationType::HASHTABLE_LOOKUP, recordHashtableLookup},
     // Of the extension halyard.tflite.
@@ -124,6 +126,7 @@ constexpr Entry kKernels[] = {
     {OperationType::IMAG, recordImaginaryPart},
     {OperationType::CUMSUM, recordCumulativeSum},
     {OperationType::ROUND_TO_DYNAMIC_RANGE, recordRounding},
+    {OperationType::QUANTIZED_SEQUENCE_LSTM, recordQuantizedLstmSequence},
 };
 
 }  // namespace
