@@ -1,4 +1,4 @@
-// Sizes and values that random cases do not have: wide cells, long lines.
+// Sizes and values that random cases do not have: wide cells, long lines, large maps, faults.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -143,7 +143,9 @@ TEST_P(SizesTest, LinesOfTooManyElementsAreRefused) {
     model.main.inputIndexes = {0};
     std::string refusal;
     EXPECT_EQ(testing::check(*device_, model, legal, &refusal), extent == 65535) << refusal;
-    if (extent > 65535) EXPECT_THAT(refusal, HasSubstr("65536 rounds"));
+    if (extent > 65535) {
+      EXPECT_THAT(refusal, HasSubstr("65536 rounds"));
+    }
   }
 }
 
@@ -166,8 +168,87 @@ TEST_P(SizesTest, GreatestOfSpecialNumbers) {
   check(greatestOf(TestOperand::of<Float16>(TENSOR_FLOAT16, dims, halves), all));
 }
 
+TEST_P(SizesTest, RegionsOfLargeMaps) {
+  std::mt19937 random(3);
+  for (const bool isAlign : {false, true}) {
+    for (const bool nchw : {false, true}) {
+      LegalCase legal;
+      legal.type = isAlign ? OperationType::ROI_ALIGN : OperationType::ROI_POOLING;
+      const Shape dims = nchw ? Shape{2, 5, 40, 60} : Shape{2, 40, 60, 5};
+      legal.inputs = {bytesOf(TENSOR_QUANT8_ASYMM, dims, 0.5f, 3, random),
+                      TestOperand::of<uint16_t>(
+                          TENSOR_QUANT16_ASYMM, {3, 4},
+                          {0, 0, 3840, 2560, 100, 33, 120, 47, 801, 1600, 1607, 2400}, 0.125f, 0),
+                      TestOperand::of<int32_t>(TENSOR_INT32, {3}, {0, 1, 1}),
+                      TestOperand::int32(7),
+                      TestOperand::int32(3),
+                      TestOperand::float32(8),
+                      TestOperand::float32(8)};
+      if (isAlign) legal.inputs.push_back(TestOperand::int32(0));
+      if (isAlign) legal.inputs.push_back(TestOperand::int32(4));
+      legal.inputs.push_back(TestOperand::boolean(nchw));
+      legal.outputs = {TestOperand::output(TENSOR_QUANT8_ASYMM, 0.5f, 3)};
+      check(std::move(legal));
+    }
+  }
+}
+
+// A transformation of one box with these corners, in the first of `image + 1` images.
+hal::ExecutionResult moveBox(hal::PreparedModel& prepared, std::vector<float> corners,
+                             int32_t image) {
+  std::vector<float> deltas(4);
+  std::vector<float> sizes = {100, 100};
+  std::vector<float> moved(4);
+  hal::Request request;
+  const auto argument = [](void* data, size_t bytes) {
+    hal::RequestArgument made;
+    made.kind = hal::RequestArgument::Kind::POINTER;
+    made.pointer = data;
+    made.length = static_cast<uint32_t>(bytes);
+    return made;
+  };
+  constexpr size_t kBox = 4 * sizeof(float);
+  request.inputs = {argument(corners.data(), kBox), argument(deltas.data(), kBox),
+                    argument(&image, sizeof image), argument(sizes.data(), kBox / 2)};
+  request.outputs = {argument(moved.data(), kBox)};
+  hal::ExecutionResult result = prepared.executeSynchronously(request, {});
+  if (result.status.ok()) {
+    EXPECT_EQ(moved, corners);
+  }
+  return result;
+}
+
+TEST_P(SizesTest, FaultsOfBoxesHaveReasonsAndDoNotStay) {
+  LegalCase legal;
+  legal.type = OperationType::AXIS_ALIGNED_BBOX_TRANSFORM;
+  legal.inputs = {TestOperand::of<float>(TENSOR_FLOAT32, {1, 4}, {1, 2, 3, 4}),
+                  TestOperand::of<float>(TENSOR_FLOAT32, {1, 4}, {0, 0, 0, 0}),
+                  TestOperand::of<int32_t>(TENSOR_INT32, {1}, {0}),
+                  TestOperand::of<float>(TENSOR_FLOAT32, {1, 2}, {100, 100})};
+  legal.outputs = {TestOperand::output(TENSOR_FLOAT32)};
+  ASSERT_TRUE(ops::testing::tryCase(*ops::definitionOf(legal.type), legal).ok());
+  Model model = ops::testing::toModel(legal);
+  for (uint32_t i = 0; i < 4; ++i) {
+    model.main.operands[i].lifetime = Lifetime::SUBGRAPH_INPUT;
+    model.main.operands[i].location = {};
+  }
+  model.main.inputIndexes = {0, 1, 2, 3};
+  const auto prepared = device_->prepareModel(validated(model).value(), {});
+  ASSERT_TRUE(prepared.ok()) << prepared.status().toString();
+  for (int round = 0; round < 2; ++round) {
+    Status status = moveBox(**prepared, {5, 2, 3, 4}, 0).status;
+    EXPECT_EQ(status.code(), ResultCode::OP_FAILED);
+    EXPECT_THAT(status.message(), HasSubstr("corners of a box"));
+    status = moveBox(**prepared, {1, 2, 3, 4}, 1).status;
+    EXPECT_EQ(status.code(), ResultCode::OP_FAILED);
+    EXPECT_THAT(status.message(), HasSubstr("index"));
+    status = moveBox(**prepared, {1, 2, 3, 4}, 0).status;
+    EXPECT_TRUE(status.ok()) << status.toString();
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(Shaders, SizesTest, ::testing::Values("", "--gpu-shaders"),
-                         [](const auto& info) { return info.param.empty() ? "Software" : "Gpu"; });
+                         [](const auto& made) { return made.param.empty() ? "Software" : "Gpu"; });
 
 }  // namespace
 }  // namespace halyard::vulkandriver

@@ -27,7 +27,7 @@ MENTIONS = {
     "drivers/cpu/fusion.cc": (55, "patterns of operations that one kernel computes"),
     "drivers/cpu/kernel_list.cc": (44, "the table of kernels by operation"),
     "drivers/vulkan/kernels/elementwise.cc": (48, "the shader's function for each operation"),
-    "drivers/vulkan/kernels/kernel_list.cc": (115, "the table of kernels by operation"),
+    "drivers/vulkan/kernels/kernel_list.cc": (119, "the table of kernels by operation"),
     "drivers/vulkan/kernels/lines.cc": (16, "the shader's function for each operation"),
     "drivers/vulkan/kernels/resize.cc": (1, "the shader's function for each operation"),
     "drivers/vulkan/plan/device_speed.cc": (18, "the products of each operation, for its cost"),

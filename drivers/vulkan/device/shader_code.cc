@@ -49,6 +49,9 @@ constexpr uint32_t kSoftwareMove[] = {
 constexpr uint32_t kLongLines[] = {
 #include <shaders/long_lines.inc>
 };
+constexpr uint32_t kBoxes[] = {
+#include <shaders/boxes.inc>
+};
 constexpr uint32_t kFixedLstm[] = {
 #include <shaders/fixed_lstm.inc>
 };
@@ -99,6 +102,8 @@ std::span<const uint32_t> shaderCode(Shader shader, bool software) {
       return kLongLines;
     case Shader::FIXED_LSTM:
       return choose(software, kSoftwareFixedLstm, kFixedLstm);
+    case Shader::BOXES:
+      return kBoxes;
     case Shader::CHANNELS:
       return choose(software, kSoftwareChannels, kChannels);
     case Shader::PRODUCT:

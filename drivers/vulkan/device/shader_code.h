@@ -24,6 +24,7 @@ enum class Shader : uint8_t {
   CHOICE,
   LONG_LINES,
   FIXED_LSTM,
+  BOXES,
   ARITHMETIC  // for benchmarks
 };
 

@@ -106,6 +106,10 @@ constexpr Entry kKernels[] = {
     {OperationType::QUANTIZED_16BIT_LSTM, recordQuantized16BitLstm},
     {OperationType::TOPK_V2, recordGreatest},
     {OperationType::HASHTABLE_LOOKUP, recordHashtableLookup},
+    {OperationType::AXIS_ALIGNED_BBOX_TRANSFORM, recordBoxTransform},
+    {OperationType::ROI_ALIGN, recordRegionAlignment},
+    {OperationType::ROI_POOLING, recordRegionPooling},
+    {OperationType::HEATMAP_MAX_KEYPOINT, recordKeypoints},
     // Of the extension halyard.tflite.
     {OperationType::COS, recordUnary},
     {OperationType::ROUND, recordUnary},

@@ -62,6 +62,10 @@ Status recordCumulativeSum(const Site& site, Recording& recording);
 Status recordRounding(const Site& site, Recording& recording);
 Status recordGreatest(const Site& site, Recording& recording);
 Status recordHashtableLookup(const Site& site, Recording& recording);
+Status recordBoxTransform(const Site& site, Recording& recording);
+Status recordRegionAlignment(const Site& site, Recording& recording);
+Status recordRegionPooling(const Site& site, Recording& recording);
+Status recordKeypoints(const Site& site, Recording& recording);
 Status recordResize(const Site& site, Recording& recording);
 
 }  // namespace halyard::vulkandriver

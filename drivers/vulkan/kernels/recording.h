@@ -91,7 +91,8 @@ class Recording {
   // Memory that dispatches write and read.
   Place scratch(size_t bytes) { return constant(bytes, nullptr); }
 
-  // A word that a shader sets to 1 if an execution must fail: an index is out of range.
+  // A word that a shader sets to the reason if an execution must fail, such as an index that is out
+  // of range.
   Place faultWord();
   const std::optional<Place>& usedFaultWord() const { return faultWord_; }
 

@@ -8,6 +8,9 @@
 namespace halyard::vulkandriver {
 namespace {
 
+// A value of the word for faults, as in shaders/boxes.comp. All others stand for an index.
+constexpr uint32_t kWrongBox = 2;
+
 // The buffer of an argument in the device's memory; null for all others.
 Result<const DeviceBuffer*> ownBuffer(const hal::MappedArgument& argument, uint64_t bytes) {
   if (argument.deviceMemory == nullptr) return nullptr;
@@ -63,6 +66,9 @@ Status ArgumentTransfers::checkFault(uint8_t* word) const {
   std::memcpy(&value, word, sizeof value);
   if (value == 0) return okStatus();
   std::memset(word, 0, sizeof value);
+  if (value == kWrongBox) {
+    return opFailed("the corners of a box are not in order, or outside of the feature map");
+  }
   return opFailed("an index is outside of its tensor");
 }
 

@@ -24,7 +24,7 @@ struct ArgumentPlaces {
   std::vector<ArgumentPlace> inputs;
   std::vector<ArgumentPlace> outputs;
   uint64_t end = 0;  // all places end before it
-  // A word that the model sets to 1 if an execution fails.
+  // A word that the model sets if an execution fails. 0: it has not failed.
   std::optional<uint64_t> fault = {};
 };
 
