@@ -81,6 +81,8 @@ class Recording {
       : operands_(operands), lanes_(lanes), used_(operands) {}
 
   size_t lanes() const { return lanes_; }
+  // The dispatches that follow belong to another operation.
+  void beginOperation() { operationBegins_.push_back(dispatches_.size()); }
 
   void add(Dispatch dispatch);
   // Whether a dispatch reads or writes the operand. Packed filters leave the model's unused.
@@ -100,6 +102,8 @@ class Recording {
   uint64_t bytes(size_t alignment) const;
 
   std::span<const Dispatch> dispatches() const { return dispatches_; }
+  // For each operation, the number of dispatches before it.
+  std::span<const size_t> operationBegins() const { return operationBegins_; }
   std::span<const AddedConstant> constants() const { return constants_; }
 
  private:
@@ -107,6 +111,7 @@ class Recording {
   size_t lanes_;
   std::vector<bool> used_;  // by operand
   std::vector<Dispatch> dispatches_;
+  std::vector<size_t> operationBegins_;
   std::vector<AddedConstant> constants_;
   std::optional<Place> faultWord_;
 };

@@ -98,6 +98,7 @@ uint64_t operandBytes(const Subgraph& main, const Recording& recording, bool isW
 std::vector<Status> recordModel(const Model& model, uint64_t mostBytes, Recording& recording) {
   std::vector<Status> answers;
   for (const Operation& operation : model.main.operations) {
+    recording.beginOperation();
     answers.push_back(recordOperation(model, operation, recording));
   }
   const bool isWhole = std::ranges::all_of(answers, [](const Status& s) { return s.ok(); });
