@@ -129,7 +129,7 @@ TEST_P(SizesTest, GreatestOfLongLines) {
 
 // One work item computes a line. Mesa's software devices would not reach its end.
 TEST_P(SizesTest, LinesOfTooManyElementsAreRefused) {
-  for (const uint32_t extent : {65535u, 65536u}) {
+  for (const uint32_t extent : {65000u, 65001u}) {
     LegalCase legal;
     legal.type = OperationType::REDUCE_SUM;
     legal.inputs = {TestOperand::of<float>(TENSOR_FLOAT32, {extent}, std::vector<float>(extent, 1)),
@@ -142,10 +142,52 @@ TEST_P(SizesTest, LinesOfTooManyElementsAreRefused) {
     axes.location = appendConstant(model, legal.inputs[1].bytes.data(), sizeof(int32_t));
     model.main.inputIndexes = {0};
     std::string refusal;
-    EXPECT_EQ(testing::check(*device_, model, legal, &refusal), extent == 65535) << refusal;
-    if (extent > 65535) {
-      EXPECT_THAT(refusal, HasSubstr("65536 rounds"));
+    EXPECT_EQ(testing::check(*device_, model, legal, &refusal), extent == 65000) << refusal;
+    if (extent > 65000) {
+      EXPECT_THAT(refusal, HasSubstr("65001 rounds"));
     }
+  }
+}
+
+TEST_P(SizesTest, PoolsOfTooManyElementsAreRefused) {
+  for (const int32_t rows : {251, 256}) {
+    LegalCase legal;
+    legal.type = OperationType::AVERAGE_POOL_2D;
+    const Shape dims = {1, static_cast<uint32_t>(rows), 256, 4};
+    const std::vector<float> ones(size_t{4} * 256 * static_cast<size_t>(rows), 1);
+    legal.inputs = {TestOperand::of<float>(TENSOR_FLOAT32, dims, ones)};
+    for (const int32_t scalar : {2, 1, 1, 256, rows, 0}) {
+      legal.inputs.push_back(TestOperand::int32(scalar));
+    }
+    legal.outputs = {TestOperand::output(TENSOR_FLOAT32)};
+    ASSERT_TRUE(ops::testing::tryCase(*ops::definitionOf(legal.type), legal).ok());
+    std::string refusal;
+    EXPECT_EQ(testing::check(*device_, ops::testing::toModel(legal), legal, &refusal), rows == 251)
+        << refusal;
+  }
+}
+
+TEST_P(SizesTest, ProductsOfTooManyInputsAreRefused) {
+  for (const uint32_t depth : {250000u, 262144u}) {
+    LegalCase legal;
+    legal.type = OperationType::FULLY_CONNECTED;
+    const std::vector<float> ones(size_t{2} * depth, 1);
+    legal.inputs = {
+        TestOperand::of<float>(TENSOR_FLOAT32, {1, depth}, std::vector<float>(depth, 1)),
+        TestOperand::of<float>(TENSOR_FLOAT32, {2, depth}, ones),
+        TestOperand::of<float>(TENSOR_FLOAT32, {2}, {0, 0}), TestOperand::int32(0)};
+    legal.outputs = {TestOperand::output(TENSOR_FLOAT32)};
+    ASSERT_TRUE(ops::testing::tryCase(*ops::definitionOf(legal.type), legal).ok());
+    Model model = ops::testing::toModel(legal);
+    for (const uint32_t i : {1, 2}) {
+      Operand& operand = model.main.operands[i];
+      const std::vector<uint8_t>& bytes = legal.inputs[i].bytes;
+      operand.lifetime = Lifetime::CONSTANT_COPY;
+      operand.location = appendConstant(model, bytes.data(), bytes.size());
+    }
+    model.main.inputIndexes = {0};
+    std::string refusal;
+    EXPECT_EQ(testing::check(*device_, model, legal, &refusal), depth == 250000) << refusal;
   }
 }
 

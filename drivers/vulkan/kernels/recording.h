@@ -42,9 +42,9 @@ struct Parameter {
 // quickQuotient of shaders/quads.glsl is exact for smaller numbers.
 inline constexpr size_t kMostItems = size_t{1} << 22;
 
-// Mesa's devices that compute on the processor leave all loops of a work item after so many rounds
-// together, and results are then wrong.
-inline constexpr size_t kMostRounds = 65535;
+// Mesa's devices that compute on the processor leave all loops of a work item after 65,535 rounds
+// together, and results are then wrong. The end of a loop counts as one more round.
+inline constexpr size_t kMostRounds = 65000;
 // BAD_DATA for more.
 Status checkRounds(uint64_t rounds);
 

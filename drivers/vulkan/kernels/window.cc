@@ -21,6 +21,18 @@ bool isFilterTaken(const ops::Tensor& filter) {
          filter.channelQuant != nullptr;
 }
 
+// The rounds of the loops over a window, with some for each of its cells.
+uint64_t roundsOf(const WindowPlan& plan, uint64_t roundsOfCell) {
+  const auto rows = static_cast<uint64_t>(plan.window.height.filter);
+  const auto columns = static_cast<uint64_t>(plan.window.width.filter);
+  return rows * (2 + columns * roundsOfCell);
+}
+
+// The kernels of tiles compute four products in each round.
+Status checkProducts(const WindowPlan& plan) {
+  return checkRounds(roundsOf(plan, plan.inputsOfGroup / 4 + 2));
+}
+
 Status addWindow(const Site& site, const WindowPlan& plan, Recording& recording) {
   HALYARD_ASSIGN_OR_RETURN(const ElementKind kind, elementKind(site.input(0).type));
   const bool isSum =
@@ -57,6 +69,7 @@ Status addWindow(const Site& site, const WindowPlan& plan, Recording& recording)
                                : Parameter(0));
   }
   append({plan.filter.batch});
+  HALYARD_RETURN_IF_ERROR(checkRounds(roundsOf(plan, isSum ? plan.inputsOfGroup + 2 : 1)));
   recording.add({Shader::WINDOW,
                  {static_cast<int32_t>(plan.function), static_cast<int32_t>(kind),
                   static_cast<int32_t>(filterKind),
@@ -104,6 +117,7 @@ Status recordConv(const Site& site, Recording& recording) {
   const auto depth = static_cast<int32_t>(filter[3]);
   const auto width = static_cast<int32_t>(filter[2]);
   plan.filter = {static_cast<int32_t>(filter[1]) * width * depth, width * depth, depth, 1};
+  HALYARD_RETURN_IF_ERROR(checkProducts(plan));
   HALYARD_ASSIGN_OR_RETURN(const bool isProduct, addProduct(site, plan, recording));
   if (isProduct) return okStatus();
   return addWindow(site, plan, recording);
@@ -133,6 +147,7 @@ Status recordFullyConnected(const Site& site, Recording& recording) {
   plan.inputsOfGroup = weights[1];
   plan.resultsOfGroup = weights[0];
   plan.filter = {static_cast<int32_t>(weights[1]), 0, 0, 1};
+  HALYARD_RETURN_IF_ERROR(checkProducts(plan));
   HALYARD_ASSIGN_OR_RETURN(const bool isProduct, addProduct(site, plan, recording));
   if (isProduct) return okStatus();
   return addWindow(site, plan, recording);
@@ -172,6 +187,7 @@ Status recordMatmul(const Site& site, Recording& recording) {
   const uint32_t columns = result[result.size() - 1];
   const uint32_t depth = left[left.size() - (adjointLeft ? 2 : 1)];
   const auto batch = static_cast<uint32_t>(site.output(0).elementCount() / rows / columns);
+  HALYARD_RETURN_IF_ERROR(checkRounds(depth / 4));
   if (!adjointLeft) {
     HALYARD_ASSIGN_OR_RETURN(
         const bool isTaken,
@@ -198,10 +214,8 @@ Status recordPool(const Site& site, Recording& recording) {
   int32_t size[2] = {};  // width, height
   HALYARD_RETURN_IF_ERROR(readWindow(site, 1, 7, size, false, &options, &plan));
   HALYARD_RETURN_IF_ERROR(resolve(options, size[1], size[0], plan.input.channels, &plan));
-  constexpr int64_t kMostCells = 1 << 23;  // their bytes fit 32 bits
-  if (plan.window.height.filter * plan.window.width.filter > kMostCells) {
-    return badData("a window of {} x {} elements, at most {} in all", size[1], size[0], kMostCells);
-  }
+  // The bytes of so few cells also fit 32 bits.
+  HALYARD_RETURN_IF_ERROR(checkRounds(roundsOf(plan, 1)));
   plan.function = site.type == OperationType::MAX_POOL_2D  ? WindowFunction::MAXIMUM
                   : site.type == OperationType::L2_POOL_2D ? WindowFunction::NORM
                                                            : WindowFunction::AVERAGE;

@@ -134,7 +134,9 @@ void makeBin(int i) {
   const int words = parameter(axis + 2);
   int to = (parameter(2) >> 2) + region * (rows * parameter(9) + parameter(12) * parameter(13));
   to += isColumn ? rows * parameter(9) + bin * words : bin * words;
+  // Nothing, if the box is at fault.
   ints[to] = 0;
+  ints[to + 1] = 0;
   const vec4 box = boxAt(parameter(0), region);
   const int image = loadInteger(INT32, parameter(1), region);
   if (image < 0 || image >= parameter(4)) {
