@@ -364,7 +364,7 @@ Result<CompileSettings> settingsFor(const std::vector<std::string>& names,
   settings.options = options;
   HALYARD_ASSIGN_OR_RETURN(settings.devices, measure::devicesOf(names), "option 'device'");
   HALYARD_ASSIGN_OR_RETURN(settings.import, measure::importOptionsFor(settings.devices));
-  settings.import.keepsStates = true;
+  settings.import.states = import::StateUse::OF_TENSORS;
   return settings;
 }
 

@@ -52,17 +52,6 @@ std::optional<OperandType> plainOperandType(tfl::TensorType type) {
   }
 }
 
-ElementForm formOf(tfl::TensorType type) {
-  if (type == tfl::TensorType::INT64) return ElementForm::INT64;
-  return type == tfl::TensorType::COMPLEX64 ? ElementForm::COMPLEX64 : ElementForm::SAME;
-}
-
-// A scalar gets a shape of rank 1, because a tensor of rank 0 has an unknown shape in NNAPI.
-Shape orScalar(Shape dims, tfl::TensorType type) {
-  if (!dims.empty()) return dims;
-  return {type == tfl::TensorType::COMPLEX64 ? 2u : 1u};
-}
-
 // Writes without a mapping, whose pages would be faulted in one by one.
 Status writeTo(const SharedMemory& pool, size_t offset, std::span<const uint8_t> bytes) {
   while (!bytes.empty()) {
@@ -77,6 +66,16 @@ Status writeTo(const SharedMemory& pool, size_t offset, std::span<const uint8_t>
 }
 
 }  // namespace
+
+ElementForm formOf(tfl::TensorType type) {
+  if (type == tfl::TensorType::INT64) return ElementForm::INT64;
+  return type == tfl::TensorType::COMPLEX64 ? ElementForm::COMPLEX64 : ElementForm::SAME;
+}
+
+Shape orScalar(Shape dims, tfl::TensorType type) {
+  if (!dims.empty()) return dims;
+  return {type == tfl::TensorType::COMPLEX64 ? 2u : 1u};
+}
 
 GraphBuilder::GraphBuilder(const VerifiedFile& file, const ImportOptions& options)
     : options_(options),
@@ -529,8 +528,10 @@ Result<ImportedModel> GraphBuilder::finish() {
   ImportedModel result;
   result.inputs = ports(file().inputs());
   result.outputs = ports(file().outputs());
-  for (const State& state : states_) {
-    result.states.push_back({state.tensor, port(state.tensor, state.before, ElementForm::SAME)});
+  for (State& state : states_) {
+    result.states.push_back({state.tensor,
+                             port(std::move(state.name), state.before, ElementForm::SAME),
+                             std::move(state.first)});
   }
   HALYARD_RETURN_IF_ERROR(file().check());
   result.description = displayName(file().description(), 1000);

@@ -277,6 +277,18 @@ ModelWriter floatSpatial() {
   return b.w;
 }
 
+ModelWriter transposedByMediaPipe() {
+  ModelWriter w = floatSpatial();
+  NodeSpec& node = w.nodes[0];
+  node.op = Op::CUSTOM;
+  node.customName = "Convolution2DTransposeBias";
+  node.customOptions = bytesOf({1, 2, 2});
+  node.optionsType = Opt::NONE;
+  node.options = {};
+  node.inputs = {node.inputs[2], node.inputs[1], node.inputs[3]};
+  return w;
+}
+
 ModelWriter castsAndProducts() {
   Bench b;
   const int32_t x = b.w.floats("x", {2, 3});
@@ -576,6 +588,7 @@ std::vector<Sample> sampleOperators() {
           {"movements", movements()},
           {"int8_blocks", int8Blocks()},
           {"float_spatial", floatSpatial()},
+          {"transposed_by_mediapipe", transposedByMediaPipe()},
           {"casts_and_products", castsAndProducts()},
           {"float_lstm", floatLstm()},
           {"int8_lstm", int8Lstm()},
