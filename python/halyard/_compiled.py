@@ -389,7 +389,7 @@ class Stream:
 
     @property
     def states(self) -> "Results":
-        """The current values of the states by name; arrays that nobody may change."""
+        """The current values of the states by name; read-only arrays."""
         return dict(zip(self._compiled.model.states, self._states))
 
     def __call__(self, *values: Any, **named: Any) -> Any:

@@ -69,7 +69,7 @@ class Tensor:
             np.float32)
 
     def _from_bytes(self, value: bytes) -> "NDArray[Any]":
-        """An array of these bytes that nobody may change."""
+        """A read-only array of these bytes."""
         import numpy as np
 
         assert self.is_exact and self.shape is not None

@@ -67,7 +67,7 @@ enum class ExtensionUse : uint8_t {
   PREFERRED,
 };
 
-// What becomes of the values that a file keeps between executions.
+// The use of the values that a file keeps between executions.
 enum class StateUse : uint8_t {
   // Each execution begins with their first values.
   FIRST_VALUES,

@@ -277,18 +277,6 @@ ModelWriter floatSpatial() {
   return b.w;
 }
 
-ModelWriter transposedByMediaPipe() {
-  ModelWriter w = floatSpatial();
-  NodeSpec& node = w.nodes[0];
-  node.op = Op::CUSTOM;
-  node.customName = "Convolution2DTransposeBias";
-  node.customOptions = bytesOf({1, 2, 2});
-  node.optionsType = Opt::NONE;
-  node.options = {};
-  node.inputs = {node.inputs[2], node.inputs[1], node.inputs[3]};
-  return w;
-}
-
 ModelWriter castsAndProducts() {
   Bench b;
   const int32_t x = b.w.floats("x", {2, 3});

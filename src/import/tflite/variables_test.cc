@@ -54,7 +54,7 @@ TEST(Variables, BeginWithFirstValuesIfTheyAreNotKept) {
   EXPECT_THAT(as<float>(result.outputs[0]), ElementsAre(11, 22));
 }
 
-// The value of an assignment counts for what follows, and no old value is needed.
+// A later read gets the assigned value, so that no old value is needed.
 TEST(Variables, AreReadAfterTheirAssignment) {
   ModelWriter w = variables();
   std::swap(w.nodes[3], w.nodes[6]);  // a = "b before" in place of READ a
