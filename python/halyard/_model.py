@@ -2,7 +2,7 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Any, Callable, Dict, Iterable, List, Optional, Tuple, Union
+from typing import TYPE_CHECKING, Any, Callable, Dict, Iterable, List, Mapping, Optional, Sequence, Tuple, Union
 
 from . import _core
 from ._compiled import Compiled
@@ -164,22 +164,21 @@ class Model:
 class FileModel(Model):
     """The model of a .tflite file."""
 
-    def __init__(self, path: str, contents: bytes, open_dimensions: bool, states: bool) -> None:
-        super().__init__(_core.describe_file(path, contents, open_dimensions, states),
+    def __init__(self, path: str, contents: bytes, open_dimensions: bool,
+                 shapes: "List[Tuple[str, List[int]]]", states: bool) -> None:
+        super().__init__(_core.describe_file(path, contents, open_dimensions, shapes, states),
                          os.path.basename(path) or "model")
         self._path = path
         self._contents = contents
-        self._open_dimensions = open_dimensions
-        self._with_states = states
+        self._how = (open_dimensions, shapes, states)
 
     def _graph(self, devices: List[str]) -> _core.Graph:
-        return _core.import_graph(self._path, self._contents, self._open_dimensions,
-                                  self._with_states, devices)
+        return _core.import_graph(self._path, self._contents, *self._how, devices)
 
     def _token(self) -> bytes:
         import hashlib
 
-        digest = hashlib.sha256(self._contents + (b"states" if self._with_states else b""))
+        digest = hashlib.sha256(self._contents + repr(self._how).encode())
         if self._path:
             with open(self._path, "rb") as file:
                 for block in iter(lambda: file.read(1 << 20), b""):
@@ -187,15 +186,17 @@ class FileModel(Model):
         return digest.digest()
 
     def __reduce__(self) -> Any:
-        return FileModel, (self._path, self._contents, self._open_dimensions, self._with_states)
+        return FileModel, (self._path, self._contents, *self._how)
 
 
 def load(model: "Union[str, os.PathLike[str], bytes, bytearray, memoryview]", *,
-         open_dimensions: bool = False, states: bool = False) -> Model:
+         open_dimensions: bool = False, shapes: "Optional[Mapping[str, Sequence[int]]]" = None,
+         states: bool = False) -> Model:
     """Reads a .tflite model: a path, or the bytes of the file.
 
     open_dimensions: inputs of any size in dimensions that the file leaves open, instead of the size
         that it begins with.
+    shapes: the shapes of inputs by name, for inputs that the file leaves open.
     states: makes the values that the file keeps between executions (variables) inputs and outputs
         with equal names, behind the others. `Compiled.stream` passes them on. Without it, each
         execution begins with their first values.
@@ -203,9 +204,14 @@ def load(model: "Union[str, os.PathLike[str], bytes, bytearray, memoryview]", *,
     Raises halyard.BadDataError for a damaged file, or one with an operator that Halyard cannot
     express, and FileNotFoundError. No device is started.
     """
+    sizes = []
+    for name, shape in (shapes or {}).items():
+        if any(not 0 < extent < 2**32 for extent in shape):
+            raise bad_data(f"the shape {list(shape)} of input '{name}', expected extents of 1 or more")
+        sizes.append((name, [int(extent) for extent in shape]))
     if isinstance(model, (bytes, bytearray, memoryview)):
-        return FileModel("", bytes(model), open_dimensions, states)
+        return FileModel("", bytes(model), open_dimensions, sizes, states)
     path = os.fspath(model)
     if not os.path.exists(path):
         raise FileNotFoundError(f"no file {path}")
-    return FileModel(os.path.abspath(path), b"", open_dimensions, states)
+    return FileModel(os.path.abspath(path), b"", open_dimensions, sizes, states)

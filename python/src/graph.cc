@@ -7,6 +7,7 @@ namespace {
 
 Result<import::ImportedModel> read(const GraphSource& source, import::ImportOptions options) {
   options.keepsOpenDimensions = source.keepsOpenDimensions;
+  options.inputShapes = source.shapes;
   if (source.hasStates) options.states = import::StateUse::ALL;
   return source.path.empty() ? import::importTflite(source.bytes, options)
                              : import::importTfliteFile(source.path, options);

@@ -50,6 +50,7 @@ struct GraphSource {
   std::string path;
   std::span<const uint8_t> bytes;
   bool keepsOpenDimensions = false;
+  std::vector<import::InputShape> shapes = {};
   bool hasStates = false;  // values that the file keeps between executions are inputs and outputs
 };
 

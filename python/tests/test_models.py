@@ -194,3 +194,18 @@ def test_an_error_leaves_the_states():
     with pytest.raises(halyard.BadDataError, match="0 inputs, expected 1"):
         stream()
     assert stream(np.array([1, 2], np.float32)).tolist() == [2, 4]
+
+
+def test_shapes_replace_open_dimensions():
+    path = SOURCE / "src/import/tflite/fuzz_corpus/open_shapes.tflite"
+    model = halyard.load(path, shapes={"x": (5, 2, 3)})
+    assert model.inputs[0].shape == (5, 2, 3)
+    best = model.compile("cpu", cache=False)(np.eye(5, 6, dtype=np.float32).reshape(5, 2, 3))
+    assert np.ravel(best[-1]).tolist() == [0, 1, 2, 3, 4]
+    assert pickle.loads(pickle.dumps(model)).inputs[0].shape == (5, 2, 3)
+    with pytest.raises(halyard.BadDataError, match="no input 'y'"):
+        halyard.load(path, shapes={"y": (5, 2, 3)})
+    with pytest.raises(halyard.BadDataError, match=r"shape \[\?,2,3\] in the file"):
+        halyard.load(path, shapes={"x": (5, 2, 4)})
+    with pytest.raises(halyard.BadDataError, match="expected extents of 1 or more"):
+        halyard.load(path, shapes={"x": (0, 2, 3)})

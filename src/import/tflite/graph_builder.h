@@ -255,6 +255,8 @@ class GraphBuilder {
   Status copyInline(Placed placed);
   Status copyToPool(const Placed& placed, size_t poolSize);
   Status giveStates();
+  Status giveShape(const FileTensor& tensor, Operand& operand);
+  Status checkShapes() const;
   Result<Variable*> variableOf(int32_t handle);
   Status setVariableType(const std::string& name, Variable& variable, Operand type);
   Result<uint32_t> firstValueOf(const std::string& name, Variable& variable);

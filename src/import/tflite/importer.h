@@ -78,12 +78,21 @@ enum class StateUse : uint8_t {
   ALL,
 };
 
+// The shape of an input, in place of the file's.
+struct InputShape {
+  std::string name;
+  Shape dims;
+};
+
 struct ImportOptions {
   OperandNames names = OperandNames::LEFT_OUT;
   ExtensionUse extension = ExtensionUse::NONE;
   // Keeps open dimensions of inputs unknown (0) in the model, together with all dimensions that
   // follow from them. Otherwise they get the file's values, usually 1, as in TensorFlow Lite.
   bool keepsOpenDimensions = false;
+  // Shapes for inputs whose open dimensions get these sizes. A name that no input has, another
+  // rank, and another size of a dimension that is not open are BAD_DATA.
+  std::span<const InputShape> inputShapes = {};
   StateUse states = StateUse::FIRST_VALUES;
   // The numbers that errors give the nodes, for a file that is a part of a graph. Empty: their
   // numbers in the file.

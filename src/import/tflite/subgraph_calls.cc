@@ -16,6 +16,7 @@ constexpr size_t kValuesAlignment = 8;
 ImportOptions ofCallee(ImportOptions options) {
   options.states = StateUse::FIRST_VALUES;
   options.nodeNumbers = {};
+  options.inputShapes = {};
   return options;
 }
 
