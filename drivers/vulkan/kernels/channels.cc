@@ -34,7 +34,7 @@ bool isTaken(const Site& site, const WindowPlan& plan, ElementKind kind) {
   if (isReal(kind)) return true;
   const ops::Tensor& bias = site.input(2);
   return cells <= kMostTaps && bias.data != nullptr &&
-         sumsFit(site.input(1), bias, {plan.output.channels, static_cast<size_t>(cells), 1});
+         sumsFit(bias, {plan.output.channels, static_cast<size_t>(cells), 1});
 }
 
 }  // namespace
@@ -61,8 +61,11 @@ Result<bool> addChannels(const Site& site, const WindowPlan& plan, Recording& re
   append(height.filter, width.filter, height.padBefore, width.padBefore);
   if (!isReal(kind)) {
     const auto range = ops::activationRange(plan.activation, site.output(0));
-    parameters.push_back(isSum ? addMultipliers(site, plan.output.channels, recording)
-                               : Parameter(0));
+    Parameter multipliers = 0;
+    if (isSum) {
+      HALYARD_ASSIGN_OR_RETURN(multipliers, addMultipliers(site, plan.output.channels, recording));
+    }
+    parameters.push_back(multipliers);
     append(site.input(0).zeroPoint, isSum ? ops::filterZeroPoint(site.input(1)) : 0,
            site.output(0).zeroPoint);
     append(range.min, range.max);

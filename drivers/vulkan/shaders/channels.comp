@@ -109,7 +109,7 @@ void store(int i, vec4 state, int four, int cells) {
   if (FUNCTION == SUM) {
     bytes += ivec4(quad((places.z >> 4) + four));
     const vec4 multipliers = loadFour(FLOAT32, scales.x, four);
-    bytes = requantised(bytes, multipliers, OutputScale(scales.w, range.x, range.y));
+    bytes = requantised(vec4(bytes), multipliers, OutputScale(scales.w, range.x, range.y));
   } else {
     if (FUNCTION == AVERAGE) bytes = quotients(bytes, cells);
     bytes = clamp(bytes, range.x, range.y);
