@@ -1,4 +1,4 @@
-// Convolutions, full connections and pools at the edges of tiles, against the reference kernels.
+// Products, pools, moves and resizes at the edges of tiles, against the reference kernels.
 // Both forms of the shaders are tested: for devices that compute on the processor, and for GPUs.
 #include <gtest/gtest.h>
 
@@ -49,6 +49,11 @@ TestOperand randomOperand(OperandType type, const Shape& dims, float scale, int3
     std::vector<float> values(count);
     for (float& value : values) value = static_cast<float>(random() % 2001) / 1000 - 1;
     return TestOperand::of<float>(type, dims, values);
+  }
+  if (type == OperandType::TENSOR_FLOAT16) {
+    std::vector<uint16_t> values(count);
+    for (uint16_t& value : values) value = static_cast<uint16_t>(random() & 0x3fff);  // below 2
+    return TestOperand::of<uint16_t>(type, dims, values);
   }
   if (type == OperandType::TENSOR_INT32) {
     std::vector<int32_t> values(count);
@@ -113,7 +118,7 @@ LegalCase caseOf(const Layer& layer, const Types& types) {
 }
 
 // The model of a case; all inputs but the first `variables` are constants.
-Model modelOf(const LegalCase& legal, uint32_t variables = 1) {
+Model modelOf(const LegalCase& legal, uint32_t variables) {
   Model model = ops::testing::toModel(legal);
   for (const uint32_t input : model.main.inputIndexes) {
     if (input < variables) continue;
@@ -138,6 +143,13 @@ class TilesTest : public ::testing::TestWithParam<std::string> {
     device_ = *made;
   }
 
+  // The first `variables` inputs are the model's.
+  void checkCase(LegalCase& legal, uint32_t variables = 1) {
+    const Status tried = ops::testing::tryCase(*ops::definitionOf(legal.type), legal);
+    ASSERT_TRUE(tried.ok()) << tried.toString();
+    EXPECT_TRUE(testing::check(*device_, modelOf(legal, variables), legal));
+  }
+
   void check(const std::vector<Layer>& layers) {
     const Types kTypes[] = {
         {},
@@ -149,10 +161,7 @@ class TilesTest : public ::testing::TestWithParam<std::string> {
     for (const Types& types : kTypes) {
       for (const Layer& layer : layers) {
         LegalCase legal = caseOf(layer, types);
-        const Status tried = ops::testing::tryCase(*ops::definitionOf(layer.type), legal);
-        ASSERT_TRUE(tried.ok()) << tried.toString();
-        const Model model = modelOf(legal, layer.isVariable ? 3 : 1);
-        EXPECT_TRUE(testing::check(*device_, model, legal));
+        checkCase(legal, layer.isVariable ? 3 : 1);
         if (HasFailure()) {
           FAIL() << operationTypeName(layer.type) << " of " << operandTypeName(types.input)
                  << ": size " << layer.size << ", depth " << layer.depth << ", channels "
@@ -336,11 +345,64 @@ TEST_P(TilesTest, ProductsOfMatrices) {
                           randomOperand(type, right, scaleOf(0.25f), zeroOf(-9), random),
                           TestOperand::boolean(isLeft), TestOperand::boolean(isRight)};
           legal.outputs = {TestOperand::output(type, scaleOf(20.0f), zeroOf(3))};
-          const Status tried = ops::testing::tryCase(*ops::definitionOf(legal.type), legal);
-          ASSERT_TRUE(tried.ok()) << tried.toString();
-          EXPECT_TRUE(testing::check(*device_, modelOf(legal, sides == 1 ? 1 : 2), legal));
+          checkCase(legal, sides == 1 ? 1 : 2);
           ASSERT_FALSE(HasFailure())
               << rows << " x " << depth << " x " << columns << ", transposed " << isLeft << isRight;
+        }
+      }
+    }
+  }
+}
+
+// In blocks of 4 x 4 elements, if all distances are multiples of four.
+TEST_P(TilesTest, Transpositions) {
+  const Shape kShapes[] = {{2, 8, 12, 4}, {1, 5, 8, 8}, {3, 4, 4, 16}, {1, 6, 7, 3}};
+  const std::vector<int32_t> kOrders[] = {
+      {0, 3, 1, 2}, {0, 2, 3, 1}, {3, 2, 1, 0}, {0, 2, 1, 3}, {1, 0, 3, 2}};
+  std::mt19937 random(1);
+  for (const Shape& shape : kShapes) {
+    for (const std::vector<int32_t>& order : kOrders) {
+      for (const OperandType type : {OperandType::TENSOR_FLOAT32, OperandType::TENSOR_FLOAT16,
+                                     OperandType::TENSOR_QUANT8_ASYMM}) {
+        const bool isByte = type == OperandType::TENSOR_QUANT8_ASYMM;
+        LegalCase legal;
+        legal.type = OperationType::TRANSPOSE;
+        legal.inputs = {randomOperand(type, shape, isByte ? 1.0f : 0, 0, random),
+                        TestOperand::of<int32_t>(OperandType::TENSOR_INT32, {4}, order)};
+        legal.outputs = {TestOperand::output(type, isByte ? 1.0f : 0)};
+        checkCase(legal);
+        ASSERT_FALSE(HasFailure()) << operandTypeName(type) << " " << shapeText(shape) << " by "
+                                   << order[0] << order[1] << order[2] << order[3];
+      }
+    }
+  }
+}
+
+TEST_P(TilesTest, Resizes) {
+  std::mt19937 random(1);
+  for (const OperationType operation :
+       {OperationType::RESIZE_BILINEAR, OperationType::RESIZE_NEAREST_NEIGHBOR}) {
+    for (const uint32_t channels : {1, 3, 4, 6, 8}) {
+      for (const int options : {0, 1, 2, 4, 5}) {
+        for (const int32_t size : {3, 13}) {
+          for (const bool isByte : {false, true}) {
+            const OperandType type =
+                isByte ? OperandType::TENSOR_QUANT8_ASYMM : OperandType::TENSOR_FLOAT32;
+            const bool nchw = options >= 4;
+            const Shape shape = nchw ? Shape{2, channels, 7, 5} : Shape{2, 7, 5, channels};
+            LegalCase legal;
+            legal.type = operation;
+            legal.inputs = {randomOperand(type, shape, isByte ? 1.0f : 0, 0, random),
+                            TestOperand::int32(size),
+                            TestOperand::int32(size + 1),
+                            TestOperand::boolean(nchw),
+                            TestOperand::boolean((options & 1) != 0),
+                            TestOperand::boolean((options & 2) != 0)};
+            legal.outputs = {TestOperand::output(type, isByte ? 1.0f : 0)};
+            checkCase(legal);
+            ASSERT_FALSE(HasFailure()) << operationTypeName(operation) << " of " << channels
+                                       << " channels, options " << options << ", to " << size;
+          }
         }
       }
     }

@@ -8,6 +8,8 @@ namespace {
 // As in shaders/resize.comp.
 constexpr int32_t kAlignCorners = 1;
 constexpr int32_t kHalfPixelCenters = 2;
+constexpr int32_t kFours = 4;  // in OPTION, beside one of them
+constexpr int32_t kQuick = 8;
 
 // The distance of neighbouring positions of the result in the input.
 float ratioOf(size_t input, size_t output, int32_t option) {
@@ -35,11 +37,14 @@ Status recordResize(const Site& site, Recording& recording) {
   const ImageSteps in = stepsOf(input, nchw);
   const ImageSteps out = stepsOf(output, nchw);
   const auto sizeOf = [](size_t size) { return static_cast<int32_t>(size); };
+  const size_t groups = (output.channels + 3) / 4;
+  const size_t items = output.batch * output.height * output.width * groups;
+  const bool isFours = output.channels % 4 == 0 && in.channel == 1 && out.channel == 1;
   std::vector<Parameter> parameters = {site.in(0),
                                        site.out(0),
                                        sizeOf(output.height),
                                        sizeOf(output.width),
-                                       sizeOf(output.channels),
+                                       sizeOf(groups),
                                        in.batch,
                                        in.height,
                                        in.width,
@@ -52,11 +57,13 @@ Status recordResize(const Site& site, Recording& recording) {
                                        sizeOf(input.width)};
   parameters.push_back(Parameter::real(ratioOf(input.height, output.height, option)));
   parameters.push_back(Parameter::real(ratioOf(input.width, output.width, option)));
+  parameters.emplace_back(sizeOf(output.channels));
   const int32_t function = site.type == OperationType::RESIZE_NEAREST_NEIGHBOR ? 1 : 0;
   recording.add({Shader::RESIZE,
-                 {function, static_cast<int32_t>(kind), 0, option},
+                 {function, static_cast<int32_t>(kind), 0,
+                  option | (isFours ? kFours : 0) | (items < kMostItems ? kQuick : 0)},
                  std::move(parameters),
-                 static_cast<uint32_t>(site.output(0).elementCount())});
+                 static_cast<uint32_t>(items)});
   return okStatus();
 }
 
