@@ -207,7 +207,7 @@ Place packedFilter(const Site& site, const FilterShape& shape, Recording& record
 Place addendsOf(const Site& site, const WindowPlan& plan, const Product& product,
                 Recording& recording) {
   const FilterShape& shape = product.shape;
-  if (!plan.hasBias) return recording.scratch(packedBiasBytes(shape));
+  if (!plan.hasBias) return recording.zeros(packedBiasBytes(shape));
   if (product.isRaw) return site.in(2);
   const RawValues filter = rawValues(site.input(1));
   const RawValues bias = rawValues(site.input(2));

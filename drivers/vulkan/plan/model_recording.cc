@@ -93,13 +93,19 @@ uint64_t operandBytes(const Subgraph& main, const Recording& recording, bool isW
   return total;
 }
 
+std::vector<Status> recordOperations(const Model& model, Recording& recording) {
+  std::vector<Status> answers;
+  for (const Operation& operation : model.main.operations) {
+    recording.beginOperation();
+    answers.push_back(recordOperation(model, operation, recording));
+  }
+  return answers;
+}
+
 }  // namespace
 
 std::vector<Status> recordModel(const Model& model, uint64_t mostBytes, Recording& recording) {
-  std::vector<Status> answers;
-  for (const Operation& operation : model.main.operations) {
-    answers.push_back(recordOperation(model, operation, recording));
-  }
+  std::vector<Status> answers = recordOperations(model, recording);
   const bool isWhole = std::ranges::all_of(answers, [](const Status& s) { return s.ok(); });
   const uint64_t needed =
       operandBytes(model.main, recording, isWhole) + recording.bytes(kAlignment);
