@@ -202,6 +202,14 @@ TEST_P(TilesTest, LongSums) {
          {.size = 4, .depth = 64, .channels = 8, .filter = 5, .stride = 2}});
 }
 
+// Convolutions with enough tiles and channels for Winograd's.
+TEST_P(TilesTest, ManyTiles) {
+  check({{.size = 13, .depth = 64, .channels = 64, .filter = 3, .activation = 3},
+         {.size = 16, .depth = 68, .channels = 72, .filter = 3},
+         {.size = 14, .depth = 512, .channels = 64, .filter = 3},
+         {.size = 7, .depth = 64, .channels = 72, .filter = 3, .batch = 5, .activation = 1}});
+}
+
 TEST_P(TilesTest, LargeImages) {
   check({{.size = 96, .depth = 3, .channels = 24, .filter = 3, .stride = 2, .activation = 3},
          {.size = 64, .depth = 24, .channels = 96, .activation = 3}});

@@ -59,15 +59,16 @@ size_t runOf(const WindowPlan& plan, ElementKind kind) {
 // The work of one operation.
 struct Product {
   ElementKind kind;
+  ElementKind filterKind;
   FilterShape shape;   // of one filter
   size_t filters = 1;  // one for each image
-  bool isTransposed;
-  bool isFlat;
-  bool isRows;          // the filter is no constant
-  bool isRaw;           // the bias is none, or the addends of bytes may leave 32 bits
-  size_t parts;         // filters, or phases of a transposed convolution
+  bool isTransposed = false;
+  bool isFlat = false;
+  bool isRows = false;  // the filter is no constant
+  bool isRaw = false;   // the bias is none, or the addends of bytes may leave 32 bits
+  size_t parts = 1;     // filters, or phases of a transposed convolution
   ops::ImageDims grid;  // positions of all filters, or of a phase
-  size_t taps;          // of a result
+  size_t taps = 1;      // of a result
 
   size_t positionsOfPart() const { return positionsOf(grid) / (isTransposed ? 1 : parts); }
 };
@@ -276,14 +277,62 @@ int32_t optionOf(const WindowPlan& plan, const Product& product) {
          (product.isTransposed ? kTransposed : 0);
 }
 
+// Of bytes.
+struct Quantisation {
+  Parameter multipliers = 0;
+  int32_t filterZeroPoint = 0;
+  int32_t resultZeroPoint = 0;
+  int32_t imageZeroPoint = 0;
+  int32_t low = 0;
+  int32_t high = 0;
+};
+
+// `outside`: values in the padding.
+void addDispatch(const WindowPlan& plan, const Product& product, const ProductPlaces& places,
+                 Parameter outside, const Quantisation& bytes, Recording& recording) {
+  const FilterShape& shape = product.shape;
+  const size_t positions = positionsOf(plan.output);
+  const bool isTile = !product.isFlat || positions > kFewPositions || product.parts > 1 ||
+                      plan.resultsOfGroup != plan.output.channels;
+  Tiles tiles = {0, positions * shape.blocks() * kPackedChannels};
+  if (isTile) tiles = tilesOf(product, recording.lanes());
+  std::vector<Parameter> parameters = {places.image, places.filter, places.addends, places.result};
+  appendGeometry(plan, product, parameters);
+  parameters.insert(parameters.end(), {outside, bytes.multipliers});
+  append(parameters, bytes.filterZeroPoint, bytes.resultZeroPoint, bytes.imageZeroPoint);
+  append(parameters, bytes.low, bytes.high, 0, 0);
+  append(parameters, tiles.items / recording.lanes());
+  if (product.isTransposed) {
+    append(parameters, plan.output.height, plan.output.width, 0);
+  } else {
+    append(parameters, product.positionsOfPart() * shape.fours(),
+           shape.channels * shape.taps * shape.fours(), 0);
+  }
+  recording.add({Shader::PRODUCT,
+                 {isTile ? kTile : kSingle, static_cast<int32_t>(product.kind),
+                  static_cast<int32_t>(product.filterKind),
+                  optionOf(plan, product) | static_cast<int32_t>(tiles.positions) * kPositions},
+                 std::move(parameters),
+                 static_cast<uint32_t>(product.parts * tiles.items)});
+}
+
 }  // namespace
+
+void addGroups(const WindowPlan& plan, const ProductPlaces& places, Recording& recording) {
+  Product product;
+  product.kind = ElementKind::FLOAT32;
+  product.filterKind = product.kind;
+  product.shape = {plan.output.channels, 1, plan.inputsOfGroup};
+  product.isFlat = true;
+  product.grid = plan.output;
+  addDispatch(plan, product, places, 0, {}, recording);
+}
 
 Result<bool> addProduct(const Site& site, const WindowPlan& plan, Recording& recording) {
   HALYARD_ASSIGN_OR_RETURN(const ElementKind kind, elementKind(site.input(0).type));
-  const Product product = productOf(site, plan, kind);
-  Tiles tiles = tilesOf(product, recording.lanes());
-  if (!isTaken(site, plan, product, tiles)) return false;
-  HALYARD_ASSIGN_OR_RETURN(const ElementKind filterKind, elementKind(site.input(1).type));
+  Product product = productOf(site, plan, kind);
+  if (!isTaken(site, plan, product, tilesOf(product, recording.lanes()))) return false;
+  HALYARD_ASSIGN_OR_RETURN(product.filterKind, elementKind(site.input(1).type));
   const FilterShape& shape = product.shape;
   Rows image = {{}, kind, positionsOf(plan.input), plan.input.channels};
   HALYARD_ASSIGN_OR_RETURN(image.place, orderedInput(site, plan, recording));
@@ -295,38 +344,22 @@ Result<bool> addProduct(const Site& site, const WindowPlan& plan, Recording& rec
     filter = packedFilter(site, shape, recording);
   }
   const Place result = orderedOutput(site, plan, recording);
-  std::vector<Parameter> parameters = {wide, filter, addendsOf(site, plan, product, recording),
-                                       result};
-  appendGeometry(plan, product, parameters);
-  parameters.push_back(product.isFlat ? Parameter(0)
-                                      : valuesOutside(site, shape.fours(), recording));
-  if (isReal(kind)) {
-    append(parameters, 0, 0, 0, 0, 0, 0, 0, 0);
-  } else {
+  Quantisation quantisation;
+  if (!isReal(kind)) {
     const auto range = ops::activationRange(plan.activation, site.output(0));
     HALYARD_ASSIGN_OR_RETURN(const Place multipliers,
                              addMultipliers(site, shape.blocks() * kPackedChannels, recording));
-    parameters.emplace_back(multipliers);
-    append(parameters, ops::filterZeroPoint(site.input(1)), site.output(0).zeroPoint,
-           site.input(0).zeroPoint);
-    append(parameters, range.min, range.max, 0, 0);
+    quantisation = {multipliers,
+                    ops::filterZeroPoint(site.input(1)),
+                    site.output(0).zeroPoint,
+                    site.input(0).zeroPoint,
+                    range.min,
+                    range.max};
   }
-  const bool isTile = !product.isFlat || positionsOf(plan.output) > kFewPositions ||
-                      product.parts > 1 || plan.resultsOfGroup != plan.output.channels;
-  if (!isTile) tiles = {0, positionsOf(plan.output) * shape.blocks() * kPackedChannels};
-  append(parameters, tiles.items / recording.lanes());
-  if (product.isTransposed) {
-    append(parameters, plan.output.height, plan.output.width, 0);
-  } else {
-    append(parameters, product.positionsOfPart() * shape.fours(),
-           shape.channels * shape.taps * shape.fours(), 0);
-  }
-  recording.add(
-      {Shader::PRODUCT,
-       {isTile ? kTile : kSingle, static_cast<int32_t>(kind), static_cast<int32_t>(filterKind),
-        optionOf(plan, product) | static_cast<int32_t>(tiles.positions) * kPositions},
-       std::move(parameters),
-       static_cast<uint32_t>(product.parts * tiles.items)});
+  const Parameter outside =
+      product.isFlat ? Parameter(0) : Parameter(valuesOutside(site, shape.fours(), recording));
+  addDispatch(plan, product, {wide, filter, addendsOf(site, plan, product, recording), result},
+              outside, quantisation, recording);
   HALYARD_RETURN_IF_ERROR(finishOutput(site, plan, result, recording));
   return true;
 }

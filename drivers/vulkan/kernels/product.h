@@ -11,6 +11,17 @@ namespace halyard::vulkandriver {
 // and nothing is added.
 Result<bool> addProduct(const Site& site, const WindowPlan& plan, Recording& recording);
 
+// The memory of a product.
+struct ProductPlaces {
+  Place image;
+  Place filter;   // packed
+  Place addends;  // for all packed channels
+  Place result;
+};
+// Adds a grouped 1 x 1 convolution of float32, without an activation. The image may have more
+// channels than the groups take.
+void addGroups(const WindowPlan& plan, const ProductPlaces& places, Recording& recording);
+
 // The multiplier of the sum of each channel of 8-bit products; `channels` entries, the last of
 // which may be behind the filter's, and are 0. BAD_DATA for a filter without its scales.
 Result<Place> addMultipliers(const Site& site, size_t channels, Recording& recording);

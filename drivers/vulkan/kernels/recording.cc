@@ -68,6 +68,17 @@ Place Recording::scratch(size_t bytes) {
   return place;
 }
 
+bool Recording::takeSpare(uint64_t constants, uint64_t scratch) {
+  const uint64_t more = constants + std::max(scratch, spareScratch_) - spareScratch_;
+  if (more > spare_) {
+    wantsSpare_ = true;
+    return false;
+  }
+  spare_ -= more;
+  spareScratch_ = std::max(scratch, spareScratch_);
+  return true;
+}
+
 Place Recording::faultWord() {
   if (!faultWord_) faultWord_ = constant(std::vector<uint8_t>(sizeof(int32_t)));
   return *faultWord_;

@@ -4,6 +4,7 @@
 #include "kernels/kernel_list.h"
 #include "kernels/product.h"
 #include "kernels/window_plan.h"
+#include "kernels/winograd.h"
 #include "ops/activation.h"
 #include "ops/conv_geometry.h"
 #include "ops/data_movement.h"
@@ -100,6 +101,8 @@ Status recordConv(const Site& site, Recording& recording) {
   const auto depth = static_cast<int32_t>(filter[3]);
   const auto width = static_cast<int32_t>(filter[2]);
   plan.filter = {static_cast<int32_t>(filter[1]) * width * depth, width * depth, depth, 1};
+  HALYARD_ASSIGN_OR_RETURN(const bool isWinograd, addWinograd(site, plan, recording));
+  if (isWinograd) return okStatus();
   HALYARD_ASSIGN_OR_RETURN(const bool isProduct, addProduct(site, plan, recording));
   if (isProduct) return okStatus();
   return addWindow(site, plan, recording);

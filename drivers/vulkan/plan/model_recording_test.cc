@@ -45,6 +45,16 @@ TEST(ModelRecordingTest, OperationsShareScratchMemory) {
   EXPECT_EQ(recording.bytes(64), 256u + 64u);
 }
 
+TEST(ModelRecordingTest, OperationsShareSpareScratchMemoryToo) {
+  Recording recording(0);
+  EXPECT_FALSE(recording.takeSpare(1, 0));
+  EXPECT_TRUE(recording.wantsSpare());
+  recording.setSpare(300);
+  EXPECT_TRUE(recording.takeSpare(100, 50));
+  EXPECT_TRUE(recording.takeSpare(100, 100));
+  EXPECT_FALSE(recording.takeSpare(1, 0));
+}
+
 TEST(ModelRecordingTest, BytesCountEachConstantAndDispatch) {
   Recording recording(0);
   recording.constant(std::vector<uint8_t>(65));
