@@ -30,6 +30,7 @@ constexpr LayerCase kLayers[] = {
     {"transposed 4x4", OperationType::TRANSPOSE_CONV_2D, 28, 4, 2, 64, 64},
     {"full connection", OperationType::FULLY_CONNECTED, 1, 1, 1, 1024, 1001},
     {"full connection", OperationType::FULLY_CONNECTED, 8, 1, 1, 640, 128},
+    {"full variable", OperationType::FULLY_CONNECTED, 1, 1, 1, 1024, 1001, 1, false},
 };
 
 // The operands of a layer that follow its tensors.

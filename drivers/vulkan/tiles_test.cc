@@ -362,6 +362,31 @@ TEST_P(TilesTest, ProductsOfMatrices) {
   }
 }
 
+// The last two scales of the result leave the fixed point of sums.
+TEST_P(TilesTest, SumsOfBytes) {
+  std::mt19937 random(1);
+  for (const OperationType operation : {OperationType::ADD, OperationType::SUB}) {
+    for (const OperandType type :
+         {OperandType::TENSOR_QUANT8_ASYMM, OperandType::TENSOR_QUANT8_ASYMM_SIGNED}) {
+      for (const float scale : {0.5f, 1.0f, 0.0123f, 100.0f, 0.001f, 1000.0f}) {
+        for (const Shape& second : {Shape{2, 8, 4}, Shape{8, 4}, Shape{4}, Shape{1}, Shape{8, 1}}) {
+          LegalCase legal;
+          legal.type = operation;
+          const int32_t zeroPoint = type == OperandType::TENSOR_QUANT8_ASYMM ? 200 : -77;
+          legal.inputs = {randomOperand(type, {2, 8, 4}, 0.5f, zeroPoint, random),
+                          randomOperand(type, second, 0.37f, zeroPoint - 30, random),
+                          TestOperand::int32(scale == 1.0f ? 1 : 0)};
+          legal.outputs = {TestOperand::output(type, scale, zeroPoint - 5)};
+          checkCase(legal, 2);
+          ASSERT_FALSE(HasFailure())
+              << operationTypeName(operation) << " of " << operandTypeName(type) << " to " << scale
+              << ", second " << shapeText(second);
+        }
+      }
+    }
+  }
+}
+
 // In blocks of 4 x 4 elements, if all distances are multiples of four.
 TEST_P(TilesTest, Transpositions) {
   const Shape kShapes[] = {{2, 8, 12, 4}, {1, 5, 8, 8}, {3, 4, 4, 16}, {1, 6, 7, 3}};
