@@ -144,31 +144,6 @@ bool isTaken(const Site& site, const WindowPlan& plan, const Product& product, c
                    kFewPositions * shape.blocks() * kPackedChannels}) < kMostItems;
 }
 
-// Channels of positions in memory.
-struct Rows {
-  Place place;
-  ElementKind kind;
-  size_t positions;
-  size_t channels;
-};
-
-// The rows of a tensor, with channels that are a multiple of `run`.
-Place widened(const Rows& rows, const ops::Tensor& tensor, size_t run, Recording& recording) {
-  if (rows.channels % run == 0) return rows.place;
-  const size_t fours = quotientUp(rows.channels, run) * run / 4;
-  const size_t items = rows.positions * fours;
-  const Place wide = recording.scratch(items * 4 * elementSize(tensor.type));
-  // Channels of this value add nothing to a sum.
-  const int32_t nothing = tensor.zeroPoint;
-  std::vector<Parameter> parameters = {rows.place, 0, nothing, wide};
-  append(parameters, rows.positions, rows.channels, fours, 0);
-  recording.add({Shader::PRODUCT,
-                 {kWiden, static_cast<int32_t>(rows.kind), 0, rows.channels % 4 != 0 ? kOdd : 0},
-                 std::move(parameters),
-                 static_cast<uint32_t>(items)});
-  return wide;
-}
-
 // A tap's worth of values in the padding.
 Place valuesOutside(const Site& site, size_t fours, Recording& recording) {
   const auto zero = static_cast<uint8_t>(site.input(0).zeroPoint);  // 0 for reals
@@ -224,6 +199,22 @@ Place addendsOf(const Site& site, const WindowPlan& plan, const Product& product
 }
 
 }  // namespace
+
+Place widened(const Rows& rows, const ops::Tensor& tensor, size_t run, Recording& recording) {
+  if (rows.channels % run == 0) return rows.place;
+  const size_t fours = (rows.channels + run - 1) / run * run / 4;
+  const size_t items = rows.positions * fours;
+  const Place wide = recording.scratch(items * 4 * elementSize(tensor.type));
+  // Channels of this value add nothing to a sum.
+  const int32_t nothing = tensor.zeroPoint;
+  std::vector<Parameter> parameters = {rows.place, 0, nothing, wide};
+  append(parameters, rows.positions, rows.channels, fours, 0);
+  recording.add({Shader::PRODUCT,
+                 {kWiden, static_cast<int32_t>(rows.kind), 0, rows.channels % 4 != 0 ? kOdd : 0},
+                 std::move(parameters),
+                 static_cast<uint32_t>(items)});
+  return wide;
+}
 
 Result<Place> addMultipliers(const Site& site, size_t channels, Recording& recording) {
   const ops::Tensor& filter = site.input(1);

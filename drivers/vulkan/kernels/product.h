@@ -22,6 +22,16 @@ struct ProductPlaces {
 // channels than the groups take.
 void addGroups(const WindowPlan& plan, const ProductPlaces& places, Recording& recording);
 
+// Channels of positions in memory.
+struct Rows {
+  Place place;
+  ElementKind kind;
+  size_t positions;
+  size_t channels;
+};
+// The rows of a tensor, or a copy with channels that are a multiple of `run`: 4 or 16.
+Place widened(const Rows& rows, const ops::Tensor& tensor, size_t run, Recording& recording);
+
 // The multiplier of the sum of each channel of 8-bit products; `channels` entries, the last of
 // which may be behind the filter's, and are 0. BAD_DATA for a filter without its scales.
 Result<Place> addMultipliers(const Site& site, size_t channels, Recording& recording);

@@ -9,8 +9,10 @@
 // steps of input and result; height and width of the input; the distances of positions in the input;
 // channels. One work item computes four channels of a pixel.
 const int CENTERS = OPTION & 3;
-const bool IS_FOURS = (OPTION & 4) != 0;  // channels are neighbours, and a multiple of four
-const bool IS_QUICK = (OPTION & 8) != 0;
+// Channels are neighbours, and a multiple of four.
+const bool READS_FOURS = (OPTION & 4) != 0;
+const bool STORES_FOURS = (OPTION & 8) != 0;
+const bool IS_QUICK = (OPTION & 16) != 0;
 
 struct Source {
   int low;
@@ -47,7 +49,7 @@ float elementAt(int i) {
 // The four channels from `channel` on of the pixel that begins at element `pixel`. Those behind the
 // last channel are repetitions of it.
 vec4 valuesAt(int pixel, int channel) {
-  if (IS_FOURS) return loadFour(TYPE, places.x, (pixel + channel) >> 2);
+  if (READS_FOURS) return loadFour(TYPE, places.x, (pixel + channel) >> 2);
   vec4 values;
   [[unroll]] for (int c = 0; c < 4; ++c) {
     values[c] = elementAt(pixel + min(channel + c, rest.y - 1) * to.x);
@@ -59,7 +61,7 @@ void store(int pixel, int channel, vec4 values) {
   // The largest number below one half: ties are away from zero.
   const float rounder = 0.49999997;
   const ivec4 integers = ivec4(values + mix(vec4(rounder), vec4(-rounder), lessThan(values, vec4(0.0))));
-  if (IS_FOURS) {
+  if (STORES_FOURS) {
     if (isReal(TYPE)) {
       storeFour(TYPE, places.y, (pixel + channel) >> 2, values);
     } else {
