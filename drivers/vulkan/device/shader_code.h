@@ -23,6 +23,7 @@ enum class Shader : uint8_t {
   CHANNELS,
   CHOICE,
   SOFTMAX,
+  WINOGRAD,
   ARITHMETIC  // for benchmarks
 };
 
