@@ -70,6 +70,12 @@ constexpr uint32_t kProduct[] = {
 constexpr uint32_t kSoftwareProduct[] = {
 #include <shaders/product_software.inc>
 };
+constexpr uint32_t kWinograd[] = {
+#include <shaders/winograd.inc>
+};
+constexpr uint32_t kSoftwareWinograd[] = {
+#include <shaders/winograd_software.inc>
+};
 
 std::span<const uint32_t> choose(bool software, std::span<const uint32_t> forSoftware,
                                  std::span<const uint32_t> other) {
@@ -106,6 +112,8 @@ std::span<const uint32_t> shaderCode(Shader shader, bool software) {
       return kBoxes;
     case Shader::CHANNELS:
       return choose(software, kSoftwareChannels, kChannels);
+    case Shader::WINOGRAD:
+      return choose(software, kSoftwareWinograd, kWinograd);
     case Shader::PRODUCT:
       return choose(software, kSoftwareProduct, kProduct);
   }

@@ -25,6 +25,7 @@ enum class Shader : uint8_t {
   LONG_LINES,
   FIXED_LSTM,
   BOXES,
+  WINOGRAD,
   ARITHMETIC  // for benchmarks
 };
 

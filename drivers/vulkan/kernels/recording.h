@@ -81,8 +81,8 @@ class Recording {
       : operands_(operands), lanes_(lanes), used_(operands) {}
 
   size_t lanes() const { return lanes_; }
-  // The dispatches that follow belong to another operation.
-  void beginOperation() { operationBegins_.push_back(dispatches_.size()); }
+  // The dispatches and scratch memory that follow belong to another operation.
+  void beginOperation();
 
   void add(Dispatch dispatch);
   // Whether a dispatch reads or writes the operand. Packed filters leave the model's unused.
@@ -90,8 +90,15 @@ class Recording {
   Place constant(std::vector<uint8_t> bytes);
   // `write` is called when the model is prepared; the model's constants still exist then.
   Place constant(size_t bytes, std::function<void(std::span<uint8_t>)> write);
-  // Memory that dispatches write and read.
-  Place scratch(size_t bytes) { return constant(bytes, nullptr); }
+  Place zeros(size_t bytes) { return constant(bytes, nullptr); }
+  // Memory that the dispatches of one operation write and then read. It is shared with others.
+  Place scratch(size_t bytes);
+
+  // The memory that kernels may take to be faster.
+  void setSpare(uint64_t bytes) { spare_ = bytes; }
+  // Whether there is so much for constants and for scratch memory. It is taken then.
+  bool takeSpare(uint64_t constants, uint64_t scratch);
+  bool wantsSpare() const { return wantsSpare_; }  // some were refused
 
   // A word that a shader sets to the reason if an execution must fail, such as an index that is out
   // of range.
@@ -113,6 +120,11 @@ class Recording {
   std::vector<Dispatch> dispatches_;
   std::vector<size_t> operationBegins_;
   std::vector<AddedConstant> constants_;
+  std::vector<Place> scratch_;
+  size_t scratchOfOperation_ = 0;
+  uint64_t spare_ = 0;
+  uint64_t spareScratch_ = 0;  // taken
+  bool wantsSpare_ = false;
   std::optional<Place> faultWord_;
 };
 

@@ -4,6 +4,7 @@
 #include "kernels/kernel_list.h"
 #include "kernels/product.h"
 #include "kernels/window_plan.h"
+#include "kernels/winograd.h"
 #include "ops/activation.h"
 #include "ops/conv_geometry.h"
 #include "ops/data_movement.h"
@@ -15,11 +16,6 @@ namespace halyard::vulkandriver {
 namespace {
 
 constexpr int32_t kNoBias = 8;  // in OPTION, beside the activation
-
-bool isFilterTaken(const ops::Tensor& filter) {
-  return filter.type != OperandType::TENSOR_QUANT8_SYMM_PER_CHANNEL ||
-         filter.channelQuant != nullptr;
-}
 
 // The rounds of the loops over a window, with some for each of its cells.
 uint64_t roundsOf(const WindowPlan& plan, uint64_t roundsOfCell) {
@@ -35,11 +31,9 @@ Status checkProducts(const WindowPlan& plan) {
 
 Status addWindow(const Site& site, const WindowPlan& plan, Recording& recording) {
   HALYARD_ASSIGN_OR_RETURN(const ElementKind kind, elementKind(site.input(0).type));
-  const bool isSum =
-      plan.function == WindowFunction::SUM || plan.function == WindowFunction::TRANSPOSED;
+  const bool isSum = plan.function == WindowFunction::SUM;
   ElementKind filterKind = kind;
   if (isSum) {
-    if (!isFilterTaken(site.input(1))) return badData("the filter has no scales");
     HALYARD_ASSIGN_OR_RETURN(filterKind, elementKind(site.input(1).type));
   }
   const ImageSteps in = plan.inputSteps.value_or(stepsOf(plan.input, plan.nchw));
@@ -65,8 +59,11 @@ Status addWindow(const Site& site, const WindowPlan& plan, Recording& recording)
     const auto range = ops::activationRange(plan.activation, site.output(0));
     append({site.input(0).zeroPoint, isSum ? ops::filterZeroPoint(site.input(1)) : 0,
             site.output(0).zeroPoint, range.min, range.max});
-    parameters.push_back(isSum ? addMultipliers(site, plan.output.channels, recording)
-                               : Parameter(0));
+    Parameter multipliers = 0;
+    if (isSum) {
+      HALYARD_ASSIGN_OR_RETURN(multipliers, addMultipliers(site, plan.output.channels, recording));
+    }
+    parameters.push_back(multipliers);
   }
   append({plan.filter.batch});
   HALYARD_RETURN_IF_ERROR(checkRounds(roundsOf(plan, isSum ? plan.inputsOfGroup + 2 : 1)));
@@ -118,6 +115,8 @@ Status recordConv(const Site& site, Recording& recording) {
   const auto width = static_cast<int32_t>(filter[2]);
   plan.filter = {static_cast<int32_t>(filter[1]) * width * depth, width * depth, depth, 1};
   HALYARD_RETURN_IF_ERROR(checkProducts(plan));
+  HALYARD_ASSIGN_OR_RETURN(const bool isWinograd, addWinograd(site, plan, recording));
+  if (isWinograd) return okStatus();
   HALYARD_ASSIGN_OR_RETURN(const bool isProduct, addProduct(site, plan, recording));
   if (isProduct) return okStatus();
   return addWindow(site, plan, recording);
@@ -172,7 +171,11 @@ Status recordTransposedConv(const Site& site, Recording& recording) {
   const auto width = static_cast<int32_t>(filter[2]);
   plan.filter = {static_cast<int32_t>(filter[1]) * width * depth, width * depth, depth, 1};
   HALYARD_RETURN_IF_ERROR(ops::readFuseCode(site.context, read.activationInput, &plan.activation));
-  return addWindow(site, plan, recording);
+  HALYARD_RETURN_IF_ERROR(checkProducts(plan));
+  HALYARD_ASSIGN_OR_RETURN(const bool isProduct, addProduct(site, plan, recording));
+  if (isProduct) return okStatus();
+  return badData("a result of {} x {} positions with strides of {} x {} is too large",
+                 plan.output.height, plan.output.width, read.height.stride, read.width.stride);
 }
 
 // The rows of the left side are the positions of an image, the right side is its filter.
@@ -188,12 +191,6 @@ Status recordMatmul(const Site& site, Recording& recording) {
   const uint32_t depth = left[left.size() - (adjointLeft ? 2 : 1)];
   const auto batch = static_cast<uint32_t>(site.output(0).elementCount() / rows / columns);
   HALYARD_RETURN_IF_ERROR(checkRounds(depth / 4));
-  if (!adjointLeft) {
-    HALYARD_ASSIGN_OR_RETURN(
-        const bool isTaken,
-        addMatrixProduct(site, {batch, rows, columns, depth, adjointRight}, recording));
-    if (isTaken) return okStatus();
-  }
   WindowPlan plan;
   plan.hasBias = false;
   plan.input = {batch, rows, 1, depth};
@@ -205,6 +202,8 @@ Status recordMatmul(const Site& site, Recording& recording) {
                      steps(adjointLeft ? rows : 1)};
   plan.filter = {steps(adjointRight ? depth : 1), 0, 0, steps(adjointRight ? 1 : columns),
                  steps(columns * depth)};
+  HALYARD_ASSIGN_OR_RETURN(const bool isTaken, addProduct(site, plan, recording));
+  if (isTaken) return okStatus();
   return addWindow(site, plan, recording);
 }
 
