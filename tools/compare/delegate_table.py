@@ -6,8 +6,8 @@
 Columns: the interpreter's own kernels (XNNPACK), the delegate on halyard-cpu, and the delegate on
 two devices that divide the model. Both are the reference driver; the faster one takes CONV_2D,
 DEPTHWISE_CONV_2D and FULLY_CONNECTED only. Nodes are those that the delegate takes, and the number
-of devices that compute them follows. A distance is the largest over random inputs: in quanta of
-8-bit outputs, and as a share of the range of float outputs (of the value, if there is only one).
+of devices that compute them follows. A distance is the largest over random inputs. It
+is in quanta of 8-bit outputs, and a share of the range of float outputs (of a single value: of it).
 Latencies are medians of turns of one process for each column. Ratios are medians of the ratios
 within a turn.
 
