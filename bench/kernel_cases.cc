@@ -13,7 +13,9 @@ constexpr LayerCase kLayers[] = {
     {"conv 1x1", OperationType::CONV_2D, 14, 1, 1, 512, 512},
     {"conv 1x1", OperationType::CONV_2D, 7, 1, 1, 1024, 1024},
     {"conv 1x1", OperationType::CONV_2D, 112, 1, 1, 16, 96},
+    {"conv 3x3", OperationType::CONV_2D, 56, 3, 1, 64, 64},
     {"conv 3x3", OperationType::CONV_2D, 28, 3, 1, 128, 128},
+    {"conv 3x3", OperationType::CONV_2D, 14, 3, 1, 256, 256},
     {"conv 3x3", OperationType::CONV_2D, 224, 3, 2, 3, 32},
     {"conv variable", OperationType::CONV_2D, 28, 3, 1, 128, 128, 1, false},
     {"depthwise 3x3", OperationType::DEPTHWISE_CONV_2D, 112, 3, 1, 32, 32},
@@ -28,6 +30,7 @@ constexpr LayerCase kLayers[] = {
     {"transposed 4x4", OperationType::TRANSPOSE_CONV_2D, 28, 4, 2, 64, 64},
     {"full connection", OperationType::FULLY_CONNECTED, 1, 1, 1, 1024, 1001},
     {"full connection", OperationType::FULLY_CONNECTED, 8, 1, 1, 640, 128},
+    {"full variable", OperationType::FULLY_CONNECTED, 1, 1, 1, 1024, 1001, 1, false},
 };
 
 // The operands of a layer that follow its tensors.

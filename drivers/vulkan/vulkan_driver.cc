@@ -33,31 +33,35 @@ hal::DeviceInfo describe(const VulkanDevice& device, const DriverSettings& setti
 }
 
 Result<std::shared_ptr<hal::PreparedModel>> prepareOn(const std::shared_ptr<VulkanDevice>& device,
-                                                      std::shared_ptr<const Model> model) {
+                                                      std::shared_ptr<const Model> model,
+                                                      const Sharing& sharing) {
   Recording recording(model->main.operands.size(), device->lanes());
   const std::vector<Status> answers = recordModel(*model, device->mostBytes(), recording);
   for (size_t i = 0; i < answers.size(); ++i) {
     HALYARD_RETURN_IF_ERROR(Status(answers[i]), "{}",
                             operationText(i, model->main.operations[i].type));
   }
-  return VulkanModel::create(device, std::move(model), recording);
+  return VulkanModel::create(device, std::move(model), recording, sharing);
 }
 
 class VulkanDriver final : public hal::Device {
  public:
   VulkanDriver(std::shared_ptr<VulkanDevice> device, hal::DeviceInfo info,
-               std::unique_ptr<ModelCache> cache, std::unique_ptr<SpeedStore> speeds)
+               std::unique_ptr<ModelCache> cache, std::unique_ptr<SpeedStore> speeds,
+               bool predictsCosts)
       : info_(std::move(info)),
         device_(std::move(device)),
         cache_(std::move(cache)),
-        speeds_(std::move(speeds)) {}
+        speeds_(std::move(speeds)),
+        predictsCosts_(predictsCosts) {}
 
   const hal::DeviceInfo& info() const override { return info_; }
 
   Result<hal::SupportedOperations> getSupportedOperations(const ValidModel& model) override {
     Recording recording(model->main.operands.size(), device_->lanes());
     hal::SupportedOperations supported;
-    const auto speed = speeds_ != nullptr ? speeds_->speedOf(device_) : std::nullopt;
+    const auto speed =
+        predictsCosts_ && speeds_ != nullptr ? speeds_->speedOf(device_) : std::nullopt;
     for (const Status& answer : recordModel(*model, device_->mostBytes(), recording)) {
       const Operation& operation = model->main.operations[supported.size()];
       hal::OperationSupport& support = supported.emplace_back(answer);
@@ -79,7 +83,9 @@ class VulkanDriver final : public hal::Device {
     HALYARD_ASSIGN_OR_RETURN(const SavedModel saved, cache_->load(options));
     HALYARD_RETURN_IF_ERROR(device_->addPipelineData(saved.code));
     hal::CachedModel cached;
-    HALYARD_ASSIGN_OR_RETURN(cached.prepared, prepare(saved.model, options));
+    hal::PrepareOptions as = options;
+    as.priority = saved.priority;
+    HALYARD_ASSIGN_OR_RETURN(cached.prepared, prepare(saved.model, as));
     cached.interface = saved.model.share();
     cached.preference = saved.preference;
     cached.priority = saved.priority;
@@ -98,8 +104,10 @@ class VulkanDriver final : public hal::Device {
       return makeStatus(ResultCode::MISSED_DEADLINE_PERSISTENT,
                         "the deadline has passed before the model was prepared");
     }
-    const auto make = [device = device_](std::shared_ptr<const Model> given) {
-      return prepareOn(device, std::move(given));
+    Sharing sharing = {options.priority};
+    if (speeds_ != nullptr) sharing.speed = speeds_->speedOf(device_);
+    const auto make = [device = device_, sharing](std::shared_ptr<const Model> given) {
+      return prepareOn(device, std::move(given), sharing);
     };
     HALYARD_ASSIGN_OR_RETURN(std::shared_ptr<hal::PreparedModel> whole, make(model.share()));
     return std::shared_ptr<hal::PreparedModel>(
@@ -120,6 +128,7 @@ class VulkanDriver final : public hal::Device {
   const std::shared_ptr<VulkanDevice> device_;
   const std::unique_ptr<ModelCache> cache_;   // null: nothing is saved
   const std::unique_ptr<SpeedStore> speeds_;  // null: it predicts no times
+  const bool predictsCosts_;                  // of operations, for the runtime
 };
 
 // Whether Vulkan gives code out. Devices of Mesa that compute on the processor do not.
@@ -190,10 +199,10 @@ std::shared_ptr<hal::Device> makeVulkanDriverOn(std::shared_ptr<VulkanDevice> de
     }
   }
   std::unique_ptr<SpeedStore> speeds;
-  if (!settings.capabilities && settings.measuresSpeed) speeds = openSpeeds(*device, settings);
+  if (settings.measuresSpeed) speeds = openSpeeds(*device, settings);
   hal::DeviceInfo info = describe(*device, settings, cache != nullptr);
   return std::make_shared<VulkanDriver>(std::move(device), std::move(info), std::move(cache),
-                                        std::move(speeds));
+                                        std::move(speeds), !settings.capabilities);
 }
 
 }  // namespace halyard::vulkandriver

@@ -18,7 +18,7 @@ class VulkanDevice;
 struct DriverSettings {
   // The measured figures of the device; absent: the driver predicts times of operations.
   std::optional<hal::Capabilities> capabilities = {};
-  // Whether it measures the device's speed for that.
+  // Whether it measures the device's speed, for that and to divide long models.
   bool measuresSpeed = true;
   // Whether models are saved in files; absent: if Vulkan's code can be saved.
   std::optional<bool> saves = {};

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from . import litert
     from ._async import Run
     from ._builder import Builder, BuiltModel, Operand, Operation, operations
-    from ._compiled import Binding, Compiled
+    from ._compiled import Binding, Compiled, Stream
     from ._devices import Device, DeviceList, devices
     from ._memory import Event, Memory, MemoryPart
     from ._model import FileModel, Model, load
@@ -35,7 +35,7 @@ __version__ = _core.version()
 _MODULES = {
     "_async": ("Run",),
     "_builder": ("Builder", "BuiltModel", "Operand", "Operation", "operations"),
-    "_compiled": ("Binding", "Compiled"),
+    "_compiled": ("Binding", "Compiled", "Stream"),
     "_devices": ("Device", "DeviceList", "devices"),
     "_memory": ("Event", "Memory", "MemoryPart"),
     "_model": ("FileModel", "Model", "load"),
@@ -50,7 +50,7 @@ __all__ = [
     "DeadlineError", "Device", "DeviceError", "DeviceList", "Error", "Event", "Explanation",
     "FileModel", "Memory", "MemoryPart", "Model", "Operand", "Operation", "OperationFailedError",
     "OutOfMemoryError", "OutputSizeError", "Profile", "Report", "ResourceError", "Run", "Status",
-    "Tensor", "Trace", "UnmappableError", "devices", "litert", "load", "operations", "trace",
+    "Stream", "Tensor", "Trace", "UnmappableError", "devices", "litert", "load", "operations", "trace",
 ]
 
 

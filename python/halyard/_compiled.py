@@ -175,6 +175,13 @@ class Compiled:
         """
         return Binding(self, inputs, out)
 
+    def stream(self) -> "Stream":
+        """A sequence of executions that keeps the states of the model, from their first values on.
+
+        The model needs halyard.load(path, states=True). A model may have several streams.
+        """
+        return Stream(self)
+
     def start(self, inputs: "Values", *, out: "Optional[Values]" = None,
               wait_for: Sequence[Event] = (), timeout: Optional[float] = None) -> Event:
         """Starts an execution as soon as the events `wait_for` are signaled (fences).
@@ -260,21 +267,7 @@ class Compiled:
         return self._in_order(values, None)
 
     def _in_order(self, values: Sequence[Any], named: Optional[Mapping[str, Any]]) -> List[Any]:
-        arranged: List[Any] = list(values)
-        if named is not None:
-            arranged += [_MISSING] * (len(self.inputs) - len(arranged))
-            for name, value in named.items():
-                position = _position(self._positions, name, "input")
-                if arranged[position] is not _MISSING:
-                    raise bad_data(f"input '{name}' is given twice")
-                arranged[position] = value
-        missing = [str(each) for each, value in zip(self.inputs, arranged) if value is _MISSING]
-        if missing:
-            raise bad_data(f"no value for input {', '.join(missing)}")
-        if len(arranged) != len(self.inputs):
-            raise bad_data(f"{len(arranged)} inputs, expected {len(self.inputs)}: "
-                           f"{', '.join(map(str, self.inputs))}")
-        return arranged
+        return arranged(self.inputs, self._positions, values, named)
 
     def _spaces(self, out: "Optional[Values]") -> List[_Output]:
         given: List[Any] = [None] * len(self.outputs)
@@ -372,7 +365,73 @@ class Binding:
         return self.outputs
 
 
+class Stream:
+    """Executions in sequence: each one begins with the states that the one before has left.
+
+    One thread at a time may use it; threads with a stream each share the compiled model. After an
+    error the states are those from before the execution.
+    """
+
+    def __init__(self, compiled: Compiled) -> None:
+        if not compiled.model.states:
+            raise bad_data(f"{compiled.model.name} has no states; a file with variables needs "
+                           "halyard.load(path, states=True)")
+        count = len(compiled.model.states)
+        self.inputs = compiled.inputs[:-count]
+        self.outputs = compiled.outputs[:-count]
+        self._compiled = compiled
+        self._positions = {each.name: i for i, each in enumerate(self.inputs)}
+        self.reset()
+
+    def reset(self) -> None:
+        """Gives the states their first values again."""
+        self._states: List[Any] = list(self._compiled.model.states.values())
+
+    @property
+    def states(self) -> "Results":
+        """The current values of the states by name; read-only arrays."""
+        return dict(zip(self._compiled.model.states, self._states))
+
+    def __call__(self, *values: Any, **named: Any) -> Any:
+        """As Compiled.__call__, without the states."""
+        results = self._run(arranged(self.inputs, self._positions, values, named or None))
+        return results[0] if len(results) == 1 else tuple(results)
+
+    def run(self, inputs: "Values") -> "Results":
+        """Runs the model once. Returns the outputs by name, without the states."""
+        if isinstance(inputs, Mapping):
+            values = arranged(self.inputs, self._positions, (), inputs)
+        else:
+            values = arranged(self.inputs, self._positions, inputs, None)
+        return {each.name: result for each, result in zip(self.outputs, self._run(values))}
+
+    def _run(self, values: List[Any]) -> List[Any]:
+        results = self._compiled._execute(values + self._states, None, 0)
+        self._states = results[len(self.outputs):]
+        return results[:len(self.outputs)]
+
+
 _MISSING = object()
+
+
+def arranged(tensors: Sequence[Tensor], positions: Dict[str, int], values: Sequence[Any],
+             named: Optional[Mapping[str, Any]]) -> List[Any]:
+    """The values in the order of the inputs `tensors`."""
+    in_order: List[Any] = list(values)
+    if named is not None:
+        in_order += [_MISSING] * (len(tensors) - len(in_order))
+        for name, value in named.items():
+            position = _position(positions, name, "input")
+            if in_order[position] is not _MISSING:
+                raise bad_data(f"input '{name}' is given twice")
+            in_order[position] = value
+    missing = [str(each) for each, value in zip(tensors, in_order) if value is _MISSING]
+    if missing:
+        raise bad_data(f"no value for input {', '.join(missing)}")
+    if len(in_order) != len(tensors):
+        raise bad_data(f"{len(in_order)} inputs, expected {len(tensors)}: "
+                       f"{', '.join(map(str, tensors))}")
+    return in_order
 
 
 def _position(positions: Dict[str, int], name: str, what: str) -> int:

@@ -2,7 +2,7 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Any, Callable, Iterable, List, Optional, Tuple, Union
+from typing import TYPE_CHECKING, Any, Callable, Dict, Iterable, List, Mapping, Optional, Sequence, Tuple, Union
 
 from . import _core
 from ._compiled import Compiled
@@ -11,6 +11,8 @@ from ._html import paragraph, table
 from ._tensors import Tensor, bad_data, tensor_from
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     Devices = Union[str, Iterable[str], None]
     Progress = Union[bool, Callable[[float], None]]
 
@@ -88,12 +90,17 @@ class Model:
     inputs: Tuple[Tensor, ...]
     outputs: Tuple[Tensor, ...]
     operation_count: int
+    #: The first values of the states, by name. States are the last inputs and the last outputs.
+    states: "Dict[str, NDArray[Any]]"
 
-    def __init__(self, description: Tuple[Any, Any, int], name: str) -> None:
-        inputs, outputs, self.operation_count = description
+    def __init__(self, description: Tuple[Any, Any, int, Tuple[bytes, ...]], name: str) -> None:
+        inputs, outputs, self.operation_count, first_values = description
         self.inputs = tuple(tensor_from(each) for each in inputs)
         self.outputs = tuple(tensor_from(each) for each in outputs)
         self.name = name
+        states = self.inputs[len(self.inputs) - len(first_values):]
+        self.states = {each.name: each._from_bytes(value)
+                       for each, value in zip(states, first_values)}
 
     def _graph(self, devices: List[str]) -> _core.Graph:
         raise NotImplementedError
@@ -157,20 +164,21 @@ class Model:
 class FileModel(Model):
     """The model of a .tflite file."""
 
-    def __init__(self, path: str, contents: bytes, open_dimensions: bool) -> None:
-        super().__init__(_core.describe_file(path, contents, open_dimensions),
+    def __init__(self, path: str, contents: bytes, open_dimensions: bool,
+                 shapes: "List[Tuple[str, List[int]]]", states: bool) -> None:
+        super().__init__(_core.describe_file(path, contents, open_dimensions, shapes, states),
                          os.path.basename(path) or "model")
         self._path = path
         self._contents = contents
-        self._open_dimensions = open_dimensions
+        self._how = (open_dimensions, shapes, states)
 
     def _graph(self, devices: List[str]) -> _core.Graph:
-        return _core.import_graph(self._path, self._contents, self._open_dimensions, devices)
+        return _core.import_graph(self._path, self._contents, *self._how, devices)
 
     def _token(self) -> bytes:
         import hashlib
 
-        digest = hashlib.sha256(self._contents)
+        digest = hashlib.sha256(self._contents + repr(self._how).encode())
         if self._path:
             with open(self._path, "rb") as file:
                 for block in iter(lambda: file.read(1 << 20), b""):
@@ -178,22 +186,32 @@ class FileModel(Model):
         return digest.digest()
 
     def __reduce__(self) -> Any:
-        return FileModel, (self._path, self._contents, self._open_dimensions)
+        return FileModel, (self._path, self._contents, *self._how)
 
 
 def load(model: "Union[str, os.PathLike[str], bytes, bytearray, memoryview]", *,
-         open_dimensions: bool = False) -> Model:
+         open_dimensions: bool = False, shapes: "Optional[Mapping[str, Sequence[int]]]" = None,
+         states: bool = False) -> Model:
     """Reads a .tflite model: a path, or the bytes of the file.
 
     open_dimensions: inputs of any size in dimensions that the file leaves open, instead of the size
         that it begins with.
+    shapes: the shapes of inputs by name, for inputs that the file leaves open.
+    states: makes the values that the file keeps between executions (variables) inputs and outputs
+        with equal names, behind the others. `Compiled.stream` passes them on. Without it, each
+        execution begins with their first values.
 
     Raises halyard.BadDataError for a damaged file, or one with an operator that Halyard cannot
     express, and FileNotFoundError. No device is started.
     """
+    sizes = []
+    for name, shape in (shapes or {}).items():
+        if any(not 0 < extent < 2**32 for extent in shape):
+            raise bad_data(f"the shape {list(shape)} of input '{name}', expected extents of 1 or more")
+        sizes.append((name, [int(extent) for extent in shape]))
     if isinstance(model, (bytes, bytearray, memoryview)):
-        return FileModel("", bytes(model), open_dimensions)
+        return FileModel("", bytes(model), open_dimensions, sizes, states)
     path = os.fspath(model)
     if not os.path.exists(path):
         raise FileNotFoundError(f"no file {path}")
-    return FileModel(os.path.abspath(path), b"", open_dimensions)
+    return FileModel(os.path.abspath(path), b"", open_dimensions, sizes, states)

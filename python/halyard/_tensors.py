@@ -68,6 +68,13 @@ class Tensor:
         return ((np.asarray(values, np.int32) - self.zero_point) * np.float32(self.scale)).astype(
             np.float32)
 
+    def _from_bytes(self, value: bytes) -> "NDArray[Any]":
+        """A read-only array of these bytes."""
+        import numpy as np
+
+        assert self.is_exact and self.shape is not None
+        return np.frombuffer(value, self.dtype).reshape(self.shape)  # type: ignore[arg-type]
+
     def _prepared(self, value: Any) -> "NDArray[Any]":
         """The value as a contiguous array of the stored type; the value itself where possible."""
         import numpy as np

@@ -7,12 +7,21 @@ namespace {
 
 Result<import::ImportedModel> read(const GraphSource& source, import::ImportOptions options) {
   options.keepsOpenDimensions = source.keepsOpenDimensions;
+  options.inputShapes = source.shapes;
+  if (source.hasStates) options.states = import::StateUse::ALL;
   return source.path.empty() ? import::importTflite(source.bytes, options)
                              : import::importTfliteFile(source.path, options);
 }
 
 Description describe(const import::ImportedModel& imported) {
-  return {imported.inputs, imported.outputs, imported.model.main.operations.size()};
+  Description description = {imported.inputs, imported.outputs,
+                             imported.model.main.operations.size()};
+  for (const import::ModelState& state : imported.states) {
+    description.inputs.push_back(state.port);
+    description.outputs.push_back(state.port);
+    description.firstValues.push_back(state.first);
+  }
+  return description;
 }
 
 class ImportedGraph : public Graph {

@@ -23,6 +23,8 @@ struct Description {
   std::vector<import::ModelPort> inputs;
   std::vector<import::ModelPort> outputs;
   size_t operationCount = 0;
+  // The first values of states, which are the last inputs and the last outputs.
+  std::vector<std::vector<uint8_t>> firstValues = {};
 };
 
 class Graph {
@@ -48,6 +50,8 @@ struct GraphSource {
   std::string path;
   std::span<const uint8_t> bytes;
   bool keepsOpenDimensions = false;
+  std::vector<import::InputShape> shapes = {};
+  bool hasStates = false;  // values that the file keeps between executions are inputs and outputs
 };
 
 // Reads the file, with the operations of Halyard's extension that suit these devices (for all

@@ -5,6 +5,7 @@
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
 #include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/tuple.h>
@@ -80,15 +81,31 @@ nb::tuple descriptionTuple(const Description& description) {
   nb::list outputs;
   for (const import::ModelPort& port : description.inputs) inputs.append(portTuple(port));
   for (const import::ModelPort& port : description.outputs) outputs.append(portTuple(port));
-  return nb::make_tuple(nb::tuple(inputs), nb::tuple(outputs), description.operationCount);
+  nb::list firstValues;
+  for (const std::vector<uint8_t>& value : description.firstValues) {
+    firstValues.append(nb::bytes(value.data(), value.size()));
+  }
+  return nb::make_tuple(nb::tuple(inputs), nb::tuple(outputs), description.operationCount,
+                        nb::tuple(firstValues));
 }
 
 std::span<const uint8_t> bytesOf(const nb::bytes& bytes) {
   return {reinterpret_cast<const uint8_t*>(bytes.c_str()), bytes.size()};
 }
 
-GraphSource sourceOf(const std::string& path, const nb::bytes& contents, bool openDimensions) {
-  return {path, path.empty() ? bytesOf(contents) : std::span<const uint8_t>(), openDimensions};
+using Shapes = std::vector<std::pair<std::string, std::vector<uint32_t>>>;
+
+GraphSource sourceOf(const std::string& path, const nb::bytes& contents, bool openDimensions,
+                     const Shapes& shapes, bool states) {
+  GraphSource source = {path,
+                        path.empty() ? bytesOf(contents) : std::span<const uint8_t>(),
+                        openDimensions,
+                        {},
+                        states};
+  for (const auto& [name, dims] : shapes) {
+    source.shapes.push_back({name, Shape(dims.begin(), dims.end())});
+  }
+  return source;
 }
 
 template <typename Function>
@@ -101,28 +118,31 @@ void defineModels(nb::module_& m) {
   nb::class_<Graph>(m, "Graph", "A finished model of the C API.")
       .def(
           "describe", [](const Graph& graph) { return descriptionTuple(graph.description()); },
-          nb::sig("def describe(self) -> tuple[typing.Any, typing.Any, int]"));
+          nb::sig("def describe(self) -> tuple[typing.Any, typing.Any, int, tuple[bytes, ...]]"));
   m.def(
       "describe_file",
-      [](const std::string& path, const nb::bytes& contents, bool openDimensions) {
-        const GraphSource source = sourceOf(path, contents, openDimensions);
+      [](const std::string& path, const nb::bytes& contents, bool openDimensions,
+         const Shapes& shapes, bool states) {
+        const GraphSource source = sourceOf(path, contents, openDimensions, shapes, states);
         return descriptionTuple(unwrap(withoutGil([&] { return describeFile(source); })));
       },
-      "path"_a, "contents"_a, "open_dimensions"_a,
-      nb::sig("def describe_file(path: str, contents: bytes, open_dimensions: bool) "
-              "-> tuple[typing.Any, typing.Any, int]"));
+      "path"_a, "contents"_a, "open_dimensions"_a, "shapes"_a, "states"_a,
+      nb::sig("def describe_file(path: str, contents: bytes, open_dimensions: bool, "
+              "shapes: collections.abc.Sequence[tuple[str, collections.abc.Sequence[int]]], "
+              "states: bool) "
+              "-> tuple[typing.Any, typing.Any, int, tuple[bytes, ...]]"));
   m.def(
       "import_graph",
       [](const std::string& path, const nb::bytes& contents, bool openDimensions,
-         const std::vector<std::string>& devices) {
-        const GraphSource source = sourceOf(path, contents, openDimensions);
+         const Shapes& shapes, bool states, const std::vector<std::string>& devices) {
+        const GraphSource source = sourceOf(path, contents, openDimensions, shapes, states);
         const auto read = [&]() -> Result<std::shared_ptr<const Graph>> {
           HALYARD_ASSIGN_OR_RETURN(const Devices handles, measure::devicesOf(devices));
           return importGraph(source, handles);
         };
         return std::const_pointer_cast<Graph>(unwrap(withoutGil(read)));
       },
-      "path"_a, "contents"_a, "open_dimensions"_a, "devices"_a);
+      "path"_a, "contents"_a, "open_dimensions"_a, "shapes"_a, "states"_a, "devices"_a);
 }
 
 void defineMemory(nb::module_& m) {

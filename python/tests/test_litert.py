@@ -230,3 +230,26 @@ def test_shared_models(path, tmp_path):
             own = float(np.abs(b.astype(float) - c).max() / max(float(np.abs(b).max()), 1e-6))
             assert_same([a], [b], limit=max(1e-5, own))
     assert json.loads(report.read_text())["graphs"][0]["refused"] == []
+
+
+def test_a_stream_equals_the_interpreter():
+    path = str(SOURCE / "src/import/tflite/fuzz_corpus/variables.tflite")
+    interpreter = Interpreter(path)
+    interpreter.allocate_tensors()
+    stream = halyard.load(path, states=True).compile("cpu", cache=False).stream()
+    for i in range(5):
+        x = np.array([i, 3 * i + 1], np.float32)
+        np.testing.assert_array_equal(stream(x), results(interpreter, [x])[0])
+
+
+# The interpreter has no kernel for MediaPipe's operator, only its own delegate has.
+def test_a_custom_operator_without_a_kernel():
+    path = str(SOURCE / "src/import/tflite/fuzz_corpus/transposed_by_mediapipe.tflite")
+    outputs = []
+    for delegates in ([], [halyard.litert.delegate(device="cpu", claim_all=True)]):
+        interpreter = Interpreter(path, experimental_delegates=delegates)
+        interpreter.allocate_tensors()
+        values = random_inputs(interpreter)
+        outputs.append(results(interpreter, values))
+    for expected, found in zip(*outputs):
+        np.testing.assert_allclose(found, expected, atol=1e-5)

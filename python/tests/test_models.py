@@ -6,11 +6,12 @@ import re
 import subprocess
 import sys
 
+import numpy as np
 import pytest
 
 import halyard
 from halyard import _runtime_files
-from conftest import QUANT8, doubling
+from conftest import QUANT8, SOURCE, doubling
 
 
 def test_devices_are_those_of_the_command_line(command):
@@ -152,3 +153,59 @@ def test_models_and_compiled_models_can_be_pickled(compiled, picture):
         pickle.dumps(doubling())
     error = pickle.loads(pickle.dumps(halyard.DeadlineError(10, "late")))
     assert str(error) == "MISSED_DEADLINE_TRANSIENT: late" and isinstance(error, TimeoutError)
+
+
+# Variables: y = x + a, then a = b and b = y; a = [10, 20] and b = [1, 2] at first.
+VARIABLES = SOURCE / "src/import/tflite/fuzz_corpus/variables.tflite"
+
+
+def test_a_stream_keeps_states():
+    model = halyard.load(VARIABLES, states=True)
+    assert {name: value.tolist() for name, value in model.states.items()} == {
+        "a": [10, 20], "b": [1, 2]}
+    assert [each.name for each in model.inputs] == ["x", "a", "b"]
+    compiled = model.compile("cpu", cache=False)
+    x = np.array([1, 2], np.float32)
+    stream, other = compiled.stream(), compiled.stream()
+    assert [stream(x).tolist() for _ in range(4)] == [[11, 22], [2, 4], [12, 24], [3, 6]]
+    assert stream.states["a"].tolist() == [12, 24]
+    assert other.run({"x": x})["y"].tolist() == [11, 22]
+    stream.reset()
+    assert stream(x=x).tolist() == [11, 22]
+    # The caller may pass the states, too.
+    y, a, b = compiled(x, model.states["a"], model.states["b"])
+    assert (y.tolist(), a.tolist(), b.tolist()) == ([11, 22], [1, 2], [11, 22])
+    assert pickle.loads(pickle.dumps(model)).states.keys() == {"a", "b"}
+
+
+def test_without_states_each_execution_begins_anew(quant8):
+    compiled = halyard.load(VARIABLES).compile("cpu", cache=False)
+    for _ in range(2):
+        assert compiled(np.array([1, 2], np.float32)).tolist() == [11, 22]
+    with pytest.raises(halyard.BadDataError, match="has no states.*states=True"):
+        compiled.stream()
+
+
+def test_an_error_leaves_the_states():
+    stream = halyard.load(VARIABLES, states=True).compile("cpu", cache=False).stream()
+    stream(np.array([1, 2], np.float32))
+    with pytest.raises(halyard.BadDataError, match='input "x"'):
+        stream(np.zeros(3, np.float32))
+    with pytest.raises(halyard.BadDataError, match="0 inputs, expected 1"):
+        stream()
+    assert stream(np.array([1, 2], np.float32)).tolist() == [2, 4]
+
+
+def test_shapes_replace_open_dimensions():
+    path = SOURCE / "src/import/tflite/fuzz_corpus/open_shapes.tflite"
+    model = halyard.load(path, shapes={"x": (5, 2, 3)})
+    assert model.inputs[0].shape == (5, 2, 3)
+    best = model.compile("cpu", cache=False)(np.eye(5, 6, dtype=np.float32).reshape(5, 2, 3))
+    assert np.ravel(best[-1]).tolist() == [0, 1, 2, 3, 4]
+    assert pickle.loads(pickle.dumps(model)).inputs[0].shape == (5, 2, 3)
+    with pytest.raises(halyard.BadDataError, match="no input 'y'"):
+        halyard.load(path, shapes={"y": (5, 2, 3)})
+    with pytest.raises(halyard.BadDataError, match=r"shape \[\?,2,3\] in the file"):
+        halyard.load(path, shapes={"x": (5, 2, 4)})
+    with pytest.raises(halyard.BadDataError, match="expected extents of 1 or more"):
+        halyard.load(path, shapes={"x": (0, 2, 3)})

@@ -1,6 +1,7 @@
 #include "tflite_delegate/delegate.h"
 
 #include <algorithm>
+#include <atomic>
 #include <list>
 #include <memory>
 #include <mutex>
@@ -343,6 +344,15 @@ std::vector<int32_t> calleesOf(const std::vector<Partition>& partitions) {
   return callees;
 }
 
+// To propagate shapes, the interpreter prepares the kernels of all nodes, also of those that the
+// delegate has taken. It fails if a node has none. So the delegate gives up resized inputs then.
+void renounceShapes(const std::vector<Partition>& partitions, LiteDelegate& base) {
+  for (const Partition& partition : partitions) {
+    if (std::ranges::all_of(partition.graph.nodes, &LiveNode::hasKernel)) continue;
+    std::atomic_ref(base.flags) &= ~kNeedsPropagatedShapes;
+  }
+}
+
 LiteStatus prepareGraph(LiteContext* context, LiteDelegate* base) {
   Delegate& delegate = *reinterpret_cast<Delegate*>(base);
   const std::shared_ptr<Shared> shared = delegate.shared;
@@ -352,6 +362,7 @@ LiteStatus prepareGraph(LiteContext* context, LiteDelegate* base) {
     HALYARD_ASSIGN_OR_RETURN(selected.selection, selectNodes(context, shared->settings));
     selected.graphNumber = shared->report.addGraph(selected.selection);
     selected.called->add(context, calleesOf(selected.selection.partitions));
+    renounceShapes(selected.selection.partitions, *base);
     return claimNodes(context, base, selected);
   });
   return status.ok() ? LiteStatus::OK : fail(context, *shared, status);
@@ -364,7 +375,7 @@ Result<CompileSettings> settingsFor(const std::vector<std::string>& names,
   settings.options = options;
   HALYARD_ASSIGN_OR_RETURN(settings.devices, measure::devicesOf(names), "option 'device'");
   HALYARD_ASSIGN_OR_RETURN(settings.import, measure::importOptionsFor(settings.devices));
-  settings.import.keepsStates = true;
+  settings.import.states = import::StateUse::OF_TENSORS;
   return settings;
 }
 

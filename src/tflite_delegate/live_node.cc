@@ -31,6 +31,7 @@ Result<LiveNode> copyNode(LiteContext* context, int32_t index) {
   copy.outputs = copyOf(node->outputs);
   copy.intermediates = copyOf(node->intermediates);
   if (copy.builtinCode == kCustomOperator) {
+    copy.hasKernel = registration->prepare != nullptr;
     if (registration->customName != nullptr) copy.customName = registration->customName;
     const auto* const data = static_cast<const uint8_t*>(node->customData);
     if (data != nullptr && node->customDataSize > 0) {

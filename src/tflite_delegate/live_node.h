@@ -31,6 +31,7 @@ struct LiveNode {
   int32_t version = 1;
   std::string customName;
   std::vector<uint8_t> customData;
+  bool hasKernel = true;        // of the interpreter; custom operators may have none
   std::vector<int32_t> inputs;  // tensors; -1: omitted
   std::vector<int32_t> outputs;
   std::vector<int32_t> intermediates;

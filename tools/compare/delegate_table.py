@@ -6,9 +6,10 @@
 Columns: the interpreter's own kernels (XNNPACK), the delegate on halyard-cpu, and the delegate on
 two devices that divide the model. Both are the reference driver; the faster one takes CONV_2D,
 DEPTHWISE_CONV_2D and FULLY_CONNECTED only. Nodes are those that the delegate takes, and the number
-of devices that compute them follows. A distance is the largest over random inputs: in quanta of
-8-bit outputs, and as a share of the range of float outputs. Latencies are medians of turns of one
-process for each column. Ratios are medians of the ratios within a turn.
+of devices that compute them follows. A distance is the largest over random inputs. It
+is in quanta of 8-bit outputs, and a share of the range of float outputs (of a single value: of it).
+Latencies are medians of turns of one process for each column. Ratios are medians of the ratios
+within a turn.
 
 It needs the packages of requirements.txt. Without models it runs those of ../shared/models.
 Exit status: 0, or 1 if a model fails.
@@ -149,7 +150,7 @@ def distance(path, expected, found):
             if detail["quantization_parameters"]["scales"].size:
                 quanta = max(quanta, np.abs(a.astype(np.int64) - b.astype(np.int64)).max())
             elif np.issubdtype(a.dtype, np.floating):
-                extent = max(float(a.max() - a.min()), 1e-30)
+                extent = float(a.max() - a.min()) or float(np.abs(a).max()) or 1.0
                 share = max(share, float(np.abs(a - b).max()) / extent)
             elif not np.array_equal(a, b):
                 quanta = float("inf")

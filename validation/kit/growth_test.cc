@@ -39,7 +39,7 @@ TEST(Growth, SteadyProcessPassesAfterOneSpan) {
   EXPECT_EQ(process.spans, 1u);
 }
 
-// What was seen of a sound driver: a heap for a thread that came late.
+// A sound driver did this: a thread came late, and got a heap.
 TEST(Growth, HeapThatSettlesLateIsNoLeak) {
   Fake process{
       {{.memoryBytes = 15 * kMiB}, {.memoryBytes = 31 * kMiB}, {.memoryBytes = 31 * kMiB}}};

@@ -46,8 +46,17 @@ constexpr uint32_t kSoftwareUnary[] = {
 constexpr uint32_t kSoftwareMove[] = {
 #include <shaders/move_software.inc>
 };
-constexpr uint32_t kSoftmax[] = {
-#include <shaders/softmax.inc>
+constexpr uint32_t kLongLines[] = {
+#include <shaders/long_lines.inc>
+};
+constexpr uint32_t kBoxes[] = {
+#include <shaders/boxes.inc>
+};
+constexpr uint32_t kFixedLstm[] = {
+#include <shaders/fixed_lstm.inc>
+};
+constexpr uint32_t kSoftwareFixedLstm[] = {
+#include <shaders/fixed_lstm_software.inc>
 };
 constexpr uint32_t kSoftwareRecurrent[] = {
 #include <shaders/recurrent_software.inc>
@@ -60,6 +69,12 @@ constexpr uint32_t kProduct[] = {
 };
 constexpr uint32_t kSoftwareProduct[] = {
 #include <shaders/product_software.inc>
+};
+constexpr uint32_t kWinograd[] = {
+#include <shaders/winograd.inc>
+};
+constexpr uint32_t kSoftwareWinograd[] = {
+#include <shaders/winograd_software.inc>
 };
 
 std::span<const uint32_t> choose(bool software, std::span<const uint32_t> forSoftware,
@@ -89,10 +104,16 @@ std::span<const uint32_t> shaderCode(Shader shader, bool software) {
       return kLines;
     case Shader::WINDOW:
       return kWindow;
-    case Shader::SOFTMAX:
-      return kSoftmax;
+    case Shader::LONG_LINES:
+      return kLongLines;
+    case Shader::FIXED_LSTM:
+      return choose(software, kSoftwareFixedLstm, kFixedLstm);
+    case Shader::BOXES:
+      return kBoxes;
     case Shader::CHANNELS:
       return choose(software, kSoftwareChannels, kChannels);
+    case Shader::WINOGRAD:
+      return choose(software, kSoftwareWinograd, kWinograd);
     case Shader::PRODUCT:
       return choose(software, kSoftwareProduct, kProduct);
   }

@@ -22,7 +22,10 @@ enum class Shader : uint8_t {
   PRODUCT,
   CHANNELS,
   CHOICE,
-  SOFTMAX,
+  LONG_LINES,
+  FIXED_LSTM,
+  BOXES,
+  WINOGRAD,
   ARITHMETIC  // for benchmarks
 };
 

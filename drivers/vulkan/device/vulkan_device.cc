@@ -393,7 +393,15 @@ Result<VkPipeline> VulkanDevice::pipeline(Shader shader, const Variant& variant)
   return pipeline;
 }
 
-Status VulkanDevice::submit(std::span<const VkCommandBuffer> commands) {
+Status VulkanDevice::submit(std::span<const VkCommandBuffer> commands, hal::Priority priority,
+                            const std::optional<hal::TimePoint>& deadline) {
+  HALYARD_RETURN_IF_ERROR(gate_.enter(priority, deadline));
+  Status status = runNow(commands);
+  gate_.leave(priority);
+  return status;
+}
+
+Status VulkanDevice::runNow(std::span<const VkCommandBuffer> commands) {
   if (isLost_) return makeStatus(ResultCode::DEAD_OBJECT, "the device is lost");
   VkFenceCreateInfo fenceInfo = {};
   fenceInfo.sType = VK_STRUCTURE_TYPE_FENCE_CREATE_INFO;

@@ -17,6 +17,7 @@
 #include <tuple>
 #include <vector>
 
+#include "device/priority_gate.h"
 #include "device/shader_code.h"
 #include "device/volk.h"
 #include "halyard/driver/status.h"
@@ -103,9 +104,12 @@ class VulkanDevice : public std::enable_shared_from_this<VulkanDevice> {
   // Adds such code. Vulkan trusts it: it has to be exactly what pipelineData() gave.
   Status addPipelineData(std::span<const uint8_t> data);
 
-  // Runs the commands in order. Returns when they are done, or with DEAD_OBJECT after the longest
-  // time.
-  Status submit(std::span<const VkCommandBuffer> commands);
+  // Runs the commands in order, as soon as no submission of a higher priority runs. Returns when
+  // they are done, or with DEAD_OBJECT after the longest time. The deadline counts for the wait
+  // before they run only.
+  Status submit(std::span<const VkCommandBuffer> commands,
+                hal::Priority priority = hal::Priority::MEDIUM,
+                const std::optional<hal::TimePoint>& deadline = {});
   // Whether a submission has lost the device, which then does nothing more.
   bool isLost() const { return isLost_; }
   // For tests: the submission after `others` more ends with this result, as if the device had
@@ -122,6 +126,7 @@ class VulkanDevice : public std::enable_shared_from_this<VulkanDevice> {
   void use(VkPhysicalDevice device);
   Status openDevice();
   Status makeLayouts();
+  Status runNow(std::span<const VkCommandBuffer> commands);
 
   DeviceChoice choice_;
   VkInstance instance_ = VK_NULL_HANDLE;
@@ -139,6 +144,7 @@ class VulkanDevice : public std::enable_shared_from_this<VulkanDevice> {
   VkPipelineLayout pipelineLayout_ = VK_NULL_HANDLE;
   VkPipelineCache pipelineCache_ = VK_NULL_HANDLE;
 
+  PriorityGate gate_;
   std::mutex mutex_;  // guards the queue
   std::atomic<bool> isLost_ = false;
   std::atomic<VkResult> failure_ = VK_SUCCESS;

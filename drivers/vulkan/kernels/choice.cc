@@ -13,6 +13,7 @@ constexpr int32_t kSelect = 0;
 constexpr int32_t kGather = 1;
 constexpr int32_t kBroadcastSelect = 2;
 constexpr int32_t kGatherNd = 3;
+constexpr int32_t kLookup = 4;
 
 // The bytes of `output` for those of an input.
 std::vector<uint8_t> tableOf(const ops::Tensor& input, const ops::Tensor& output) {
@@ -93,6 +94,15 @@ Status recordGatherNd(const Site& site, Recording& recording) {
 
 Status recordEmbedding(const Site& site, Recording& recording) {
   addGather(site, 1, 0, ops::axisView(site.input(1).dims, 0), recording);
+  return okStatus();
+}
+
+Status recordHashtableLookup(const Site& site, Recording& recording) {
+  const auto view = ops::axisView(site.input(2).dims, 0);
+  add(site, kLookup,
+      {site.in(0), site.in(1), site.in(2), site.out(0), site.out(1),
+       static_cast<int32_t>(view.extent), static_cast<int32_t>(view.inner)},
+      recording);
   return okStatus();
 }
 

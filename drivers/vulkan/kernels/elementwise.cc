@@ -1,4 +1,5 @@
 // Functions of one and of two elements.
+#include <algorithm>
 #include <limits>
 #include <optional>
 
@@ -6,26 +7,31 @@
 #include "kernels/byte_table.h"
 #include "kernels/kernel_list.h"
 #include "ops/activation.h"
+#include "ops/fixed_point_sum.h"
 #include "ops/requantize.h"
 
 namespace halyard::vulkandriver {
 namespace {
 
 // As in shaders/binary.comp and shaders/unary.comp.
+constexpr int32_t kSum = 0;
+constexpr int32_t kDifference = 1;
+constexpr int32_t kQuotient = 3;
 constexpr int32_t kTable = 100;
+constexpr int32_t kFixedSum = 103;
 constexpr int32_t kCast = 101;
 constexpr int32_t kQuantize = 102;
 
 int32_t binaryFunction(OperationType type) {
   switch (type) {
     case OperationType::ADD:
-      return 0;
+      return kSum;
     case OperationType::SUB:
-      return 1;
+      return kDifference;
     case OperationType::MUL:
       return 2;
     case OperationType::DIV:
-      return 3;
+      return kQuotient;
     case OperationType::MAXIMUM:
       return 4;
     case OperationType::MINIMUM:
@@ -89,13 +95,14 @@ bool hasActivation(OperationType type) {
 
 bool isByte(ElementKind kind) { return kind == ElementKind::UINT8 || kind == ElementKind::INT8; }
 
-// The bits of a shader's OPTION for four results at once.
+// The bits of a shader's OPTION for several results at once.
 constexpr int32_t kFours = 4;
 constexpr int32_t kRepeats = 8;
 constexpr int32_t kScalar = 16;
+constexpr int32_t kSixteens = 128;
 
-// How four neighbours of the result find their elements of `input`; nullopt: they are none.
-std::optional<int32_t> repetition(const Shape& input, const Shape& result) {
+// How neighbours of the result find their elements of `input`; nullopt: they are none.
+std::optional<int32_t> repetition(const Shape& input, const Shape& result, size_t neighbours) {
   size_t count = 1;
   for (const uint32_t extent : input) count *= extent;
   if (count == 1) return kScalar;
@@ -111,26 +118,57 @@ std::optional<int32_t> repetition(const Shape& input, const Shape& result) {
   size_t results = 1;
   for (const uint32_t extent : result) results *= extent;
   if (count == results) return 0;
-  return count % 4 == 0 ? std::optional(kRepeats) : std::nullopt;
+  return count % neighbours == 0 ? std::optional(kRepeats) : std::nullopt;
 }
 
-// Adds a dispatch that computes four results at once, if the shapes allow it.
-bool addBinaryFours(const Site& site, Variant variant, std::optional<Place> table,
-                    Recording& recording) {
+// The function of two elements, with its parameters.
+struct BinaryFunction {
+  Variant variant;
+  Parameter table = 0;
+  std::vector<Parameter> sum = {};
+};
+
+// The sum or difference of bytes. Empty: another function, or its numbers do not fit 32 bits.
+std::vector<Parameter> fixedSum(const Site& site, int32_t function, ops::FuseCode activation) {
+  const ops::Tensor& a = site.input(0);
+  const ops::Tensor& b = site.input(1);
+  const ops::Tensor& result = site.output(0);
+  if (function != kSum && function != kDifference) return {};
+  const float ratioA = a.scale / result.scale;
+  const float ratioB = b.scale / result.scale;
+  if (!ops::FixedPointSum::covers(std::max(ratioA, ratioB))) return {};
+  const ops::FixedPointSum sum(ratioA, ratioB, function == kSum ? 1 : -1);
+  const auto range = ops::activationRange(activation, result);
+  const int32_t first = sum.half() - sum.factorOfA() * a.zeroPoint - sum.factorOfB() * b.zeroPoint;
+  return {sum.factorOfA(),  sum.factorOfB(), first,     sum.shift(),
+          result.zeroPoint, range.min,       range.max, 0};
+}
+
+constexpr size_t kSumParameters = 16;  // the index of the first
+
+void appendSum(const BinaryFunction& function, std::vector<Parameter>& parameters) {
+  parameters.resize(kSumParameters, 0);
+  parameters.insert(parameters.end(), function.sum.begin(), function.sum.end());
+}
+
+// Adds a dispatch that computes 4 or 16 neighbours at once, if the shapes allow it.
+bool addNeighbours(const Site& site, const BinaryFunction& function, size_t neighbours,
+                   Recording& recording) {
   const size_t count = site.output(0).elementCount();
-  if (count % 4 != 0 || count / 4 >= kMostItems) return false;
-  const auto a = repetition(site.input(0).dims, site.output(0).dims);
-  const auto b = repetition(site.input(1).dims, site.output(0).dims);
+  if (count % neighbours != 0 || count / neighbours >= kMostItems) return false;
+  const auto a = repetition(site.input(0).dims, site.output(0).dims, neighbours);
+  const auto b = repetition(site.input(1).dims, site.output(0).dims, neighbours);
   if (!a || !b) return false;
-  variant[3] |= kFours | *a | *b << 2;
+  Variant variant = function.variant;
+  variant[3] |= kFours | *a | *b << 2 | (neighbours == 16 ? kSixteens : 0);
   const auto period = [&](size_t i) {
-    return static_cast<int32_t>(site.input(i).elementCount() / 4);
+    return static_cast<int32_t>(site.input(i).elementCount() / neighbours);
   };
-  recording.add({Shader::BINARY,
-                 variant,
-                 {site.in(0), site.in(1), site.out(0), table ? Parameter(*table) : Parameter(0),
-                  period(0), period(1), 0, 0},
-                 static_cast<uint32_t>(count / 4)});
+  std::vector<Parameter> parameters = {site.in(0),     site.in(1), site.out(0),
+                                       function.table, period(0),  period(1)};
+  appendSum(function, parameters);
+  recording.add(
+      {Shader::BINARY, variant, std::move(parameters), static_cast<uint32_t>(count / neighbours)});
   return true;
 }
 
@@ -142,22 +180,27 @@ Status recordBinary(const Site& site, Recording& recording) {
   HALYARD_ASSIGN_OR_RETURN(const ElementKind resultKind, elementKind(site.output(0).type));
   const Shape& dims = site.output(0).dims;
   if (dims.size() > kAxes) return badData("rank {}, at most {}", dims.size(), kAxes);
-  int32_t function = binaryFunction(site.type);
-  if (function == 3 && kind == ElementKind::INT32) return badData("quotients of integers");
+  BinaryFunction function = {
+      {binaryFunction(site.type), static_cast<int32_t>(kind), static_cast<int32_t>(resultKind), 0}};
+  if (function.variant[0] == kQuotient && kind == ElementKind::INT32) {
+    return badData("quotients of integers");
+  }
   ops::FuseCode activation = ops::FuseCode::NONE;
   if (hasActivation(site.type)) {
     HALYARD_RETURN_IF_ERROR(ops::readFuseCode(site.context, 2, &activation));
   }
-  std::optional<Place> table;
+  function.variant[3] = static_cast<int32_t>(activation);
   if (isByte(kind)) {
-    HALYARD_ASSIGN_OR_RETURN(std::vector<uint8_t> entries, byteTable(site, 2));
-    table = recording.constant(std::move(entries));
-    function = kTable;
+    function.sum = fixedSum(site, function.variant[0], activation);
+    function.variant[0] = function.sum.empty() ? kTable : kFixedSum;
   }
-  const Variant variant = {function, static_cast<int32_t>(kind), static_cast<int32_t>(resultKind),
-                           static_cast<int32_t>(activation)};
-  const bool hasFours = function == kTable || (isReal(kind) && isReal(resultKind));
-  if (hasFours && addBinaryFours(site, variant, table, recording)) return okStatus();
+  if (function.variant[0] == kTable) {
+    HALYARD_ASSIGN_OR_RETURN(std::vector<uint8_t> entries, byteTable(site, 2));
+    function.table = recording.constant(std::move(entries));
+  }
+  if (isByte(kind) && addNeighbours(site, function, 16, recording)) return okStatus();
+  const bool hasFours = isByte(kind) || (isReal(kind) && isReal(resultKind));
+  if (hasFours && addNeighbours(site, function, 4, recording)) return okStatus();
   std::vector<Parameter> parameters = {site.in(0), site.in(1), site.out(0)};
   for (size_t axis = 0; axis < kAxes; ++axis) {
     parameters.emplace_back(axis < dims.size() ? static_cast<int32_t>(dims[dims.size() - 1 - axis])
@@ -165,8 +208,9 @@ Status recordBinary(const Site& site, Recording& recording) {
     parameters.emplace_back(stepOf(site.input(0).dims, axis));
     parameters.emplace_back(stepOf(site.input(1).dims, axis));
   }
-  if (table) parameters.emplace_back(*table);
-  recording.add({Shader::BINARY, variant, std::move(parameters),
+  parameters.push_back(function.table);
+  appendSum(function, parameters);
+  recording.add({Shader::BINARY, function.variant, std::move(parameters),
                  static_cast<uint32_t>(site.output(0).elementCount())});
   return okStatus();
 }

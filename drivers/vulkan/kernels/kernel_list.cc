@@ -102,6 +102,14 @@ constexpr Entry kKernels[] = {
     {OperationType::UNIDIRECTIONAL_SEQUENCE_LSTM, recordLstmSequence},
     {OperationType::BIDIRECTIONAL_SEQUENCE_RNN, recordBidirectionalRnn},
     {OperationType::BIDIRECTIONAL_SEQUENCE_LSTM, recordBidirectionalLstm},
+    {OperationType::QUANTIZED_LSTM, recordQuantizedLstm},
+    {OperationType::QUANTIZED_16BIT_LSTM, recordQuantized16BitLstm},
+    {OperationType::TOPK_V2, recordGreatest},
+    {OperationType::HASHTABLE_LOOKUP, recordHashtableLookup},
+    {OperationType::AXIS_ALIGNED_BBOX_TRANSFORM, recordBoxTransform},
+    {OperationType::ROI_ALIGN, recordRegionAlignment},
+    {OperationType::ROI_POOLING, recordRegionPooling},
+    {OperationType::HEATMAP_MAX_KEYPOINT, recordKeypoints},
     // Of the extension halyard.tflite.
     {OperationType::COS, recordUnary},
     {OperationType::ROUND, recordUnary},
@@ -122,6 +130,7 @@ constexpr Entry kKernels[] = {
     {OperationType::IMAG, recordImaginaryPart},
     {OperationType::CUMSUM, recordCumulativeSum},
     {OperationType::ROUND_TO_DYNAMIC_RANGE, recordRounding},
+    {OperationType::QUANTIZED_SEQUENCE_LSTM, recordQuantizedLstmSequence},
 };
 
 }  // namespace

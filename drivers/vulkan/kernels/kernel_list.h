@@ -16,6 +16,9 @@ Status recordBidirectionalRnn(const Site& site, Recording& recording);
 Status recordLstmStep(const Site& site, Recording& recording);
 Status recordLstmSequence(const Site& site, Recording& recording);
 Status recordBidirectionalLstm(const Site& site, Recording& recording);
+Status recordQuantizedLstm(const Site& site, Recording& recording);
+Status recordQuantizedLstmSequence(const Site& site, Recording& recording);
+Status recordQuantized16BitLstm(const Site& site, Recording& recording);
 Status recordSvdf(const Site& site, Recording& recording);
 Status recordUnary(const Site& site, Recording& recording);
 Status recordSameOrder(const Site& site, Recording& recording);
@@ -57,6 +60,12 @@ Status recordRealPart(const Site& site, Recording& recording);
 Status recordImaginaryPart(const Site& site, Recording& recording);
 Status recordCumulativeSum(const Site& site, Recording& recording);
 Status recordRounding(const Site& site, Recording& recording);
+Status recordGreatest(const Site& site, Recording& recording);
+Status recordHashtableLookup(const Site& site, Recording& recording);
+Status recordBoxTransform(const Site& site, Recording& recording);
+Status recordRegionAlignment(const Site& site, Recording& recording);
+Status recordRegionPooling(const Site& site, Recording& recording);
+Status recordKeypoints(const Site& site, Recording& recording);
 Status recordResize(const Site& site, Recording& recording);
 
 }  // namespace halyard::vulkandriver

@@ -17,11 +17,12 @@ namespace {
 
 constexpr size_t kAxes = 4;
 
-// As in shaders/lines.comp and shaders/softmax.comp.
+// As in shaders/lines.comp and shaders/long_lines.comp.
 constexpr int32_t kMean = 1;
 constexpr int32_t kMaximum = 2;
 constexpr int32_t kSoftmax = 20;
 constexpr int32_t kLogSoftmax = 21;
+constexpr int32_t kGreatest = 22;
 
 int32_t linesFunction(OperationType type) {
   switch (type) {
@@ -70,6 +71,7 @@ struct LinesPlan {
   std::vector<Axis> reduced;  // outermost first
   float beta = 1;
   std::vector<Parameter> more = {};  // of the function
+  uint64_t rounds = 1;               // of loops, for each element of a line
 };
 
 size_t countOf(const std::vector<Axis>& axes) {
@@ -101,6 +103,7 @@ std::vector<uint8_t> exponentialTable(float beta, float scale) {
 
 Status addLines(const Site& site, const LinesPlan& plan, Recording& recording) {
   HALYARD_ASSIGN_OR_RETURN(const ElementKind kind, elementKind(site.input(0).type));
+  HALYARD_RETURN_IF_ERROR(checkRounds(plan.rounds * countOf(plan.reduced)));
   std::vector<Parameter> parameters = {site.in(0), site.out(0),
                                        static_cast<int32_t>(countOf(plan.reduced))};
   HALYARD_RETURN_IF_ERROR(append(plan.kept, parameters));
@@ -123,9 +126,20 @@ Status addLines(const Site& site, const LinesPlan& plan, Recording& recording) {
 }
 
 // Long lines of neighbours, with a work group for each.
-void addSoftmax(const Site& site, ElementKind kind, size_t extent, float beta,
-                Recording& recording) {
-  constexpr size_t kLanes = 64;
+void addLongLines(const Site& site, ElementKind kind, int32_t function, size_t extent,
+                  std::vector<Parameter> parameters, Recording& recording) {
+  const size_t lines = site.input(0).elementCount() / extent;
+  recording.add({Shader::LONG_LINES,
+                 {function, static_cast<int32_t>(kind), 0, 0},
+                 std::move(parameters),
+                 static_cast<uint32_t>(lines * kGroupSize)});
+}
+
+Status addSoftmax(const Site& site, ElementKind kind, size_t extent, float beta,
+                  Recording& recording) {
+  // Three loops of each lane, and one over its neighbours. One lane adds all bytes.
+  HALYARD_RETURN_IF_ERROR(
+      checkRounds((isReal(kind) ? 0 : extent) + 3 * (extent / kGroupSize + 1) + 2 * kGroupSize));
   const auto range = ops::quantizedRange(site.output(0).type);
   std::vector<Parameter> parameters = {site.in(0),
                                        site.out(0),
@@ -138,11 +152,8 @@ void addSoftmax(const Site& site, ElementKind kind, size_t extent, float beta,
   if (!isReal(kind)) {
     parameters.emplace_back(recording.constant(exponentialTable(beta, site.input(0).scale)));
   }
-  const size_t lines = site.input(0).elementCount() / extent;
-  recording.add({Shader::SOFTMAX,
-                 {linesFunction(site.type), static_cast<int32_t>(kind), 0, 0},
-                 std::move(parameters),
-                 static_cast<uint32_t>(lines * kLanes)});
+  addLongLines(site, kind, linesFunction(site.type), extent, std::move(parameters), recording);
+  return okStatus();
 }
 
 // A mean or a maximum of whole axes, as a pool with one window for each channel.
@@ -199,12 +210,12 @@ Status recordLine(const Site& site, Recording& recording) {
   if (hasBeta && view.inner == 1 && view.extent >= kLong && view.outer <= mostLines) {
     HALYARD_ASSIGN_OR_RETURN(const ElementKind kind, elementKind(site.input(0).type));
     if (isReal(kind) || function == kSoftmax) {
-      addSoftmax(site, kind, view.extent, plan.beta, recording);
-      return okStatus();
+      return addSoftmax(site, kind, view.extent, plan.beta, recording);
     }
   }
   plan.kept = {{view.outer, view.extent * view.inner}, {view.inner, 1}};
   plan.reduced = {{view.extent, view.inner}};
+  if (function >= kSoftmax) plan.rounds = hasBeta ? 3 : 2;
   return addLines(site, plan, recording);
 }
 
@@ -225,6 +236,28 @@ Status recordCumulativeSum(const Site& site, Recording& recording) {
   return addLines(site, plan, recording);
 }
 
+Status recordGreatest(const Site& site, Recording& recording) {
+  constexpr size_t kMostDispatches = 256;
+  HALYARD_ASSIGN_OR_RETURN(const ElementKind kind, elementKind(site.input(0).type));
+  const size_t extent = site.input(0).dims.back();
+  const size_t wanted = site.output(0).dims.back();
+  // A search compares all elements of a lane, and then those of all lanes.
+  const size_t rounds = extent / kGroupSize + kGroupSize + 4;
+  HALYARD_RETURN_IF_ERROR(checkRounds(rounds));
+  const size_t once = kMostRounds / rounds;
+  if (wanted / once > kMostDispatches) {
+    return badData("the {} greatest of {} elements take too many comparisons", wanted, extent);
+  }
+  for (size_t first = 0; first < wanted; first += once) {
+    addLongLines(site, kind, kGreatest, extent,
+                 {site.in(0), site.out(0), static_cast<int32_t>(extent),
+                  static_cast<int32_t>(wanted), site.out(1), static_cast<int32_t>(first),
+                  static_cast<int32_t>(std::min(wanted, first + once))},
+                 recording);
+  }
+  return okStatus();
+}
+
 Status recordRounding(const Site& site, Recording& recording) {
   int32_t axis = 0;
   HALYARD_RETURN_IF_ERROR(site.context.read(1, &axis));
@@ -233,6 +266,7 @@ Status recordRounding(const Site& site, Recording& recording) {
   LinesPlan plan;
   plan.kept = {{view.outer, row}};
   plan.reduced = {{row, 1}};
+  plan.rounds = 2;
   return addLines(site, plan, recording);
 }
 
@@ -251,6 +285,7 @@ Status recordInstanceNormalization(const Site& site, Recording& recording) {
   const size_t step = nchw ? 1 : dims[channels];
   plan.kept = {{dims[batch], pixels * dims[channels]}, {dims[channels], nchw ? pixels : 1}};
   plan.reduced = {{pixels, step}};
+  plan.rounds = 3;
   return addLines(site, plan, recording);
 }
 
@@ -262,7 +297,9 @@ Status recordResponseNormalization(const Site& site, Recording& recording) {
   HALYARD_RETURN_IF_ERROR(ops::readOptionalAxis(site.context, 5, &axis));
   const auto view = ops::axisView(site.input(0).dims, axis);
   // Sums of positions stay in 32 bits.
-  plan.more.emplace_back(std::min(radius, static_cast<int32_t>(view.extent)));
+  radius = std::min(radius, static_cast<int32_t>(view.extent));
+  plan.more.emplace_back(radius);
+  plan.rounds = 2 + std::min<uint64_t>(2 * static_cast<uint64_t>(radius), view.extent);
   for (const size_t i : {2, 3, 4}) {
     float value = 0;
     HALYARD_RETURN_IF_ERROR(site.context.read(i, &value));

@@ -10,7 +10,7 @@
 namespace halyard::vulkandriver {
 
 // The kind of a move, as in shaders/move.comp.
-enum class MoveKind : int32_t { COPY, FILL, TABLE };
+enum class MoveKind : int32_t { COPY, FILL, TABLE, BLOCKS };
 
 struct Move {
   Place source;
@@ -19,8 +19,8 @@ struct Move {
   size_t targetFirst = 0;
   std::vector<ops::CopyLoop> loops;  // outermost first
   uint32_t elementBytes;
-  MoveKind kind = MoveKind::COPY;
-  Parameter value = 0;  // for FILL and TABLE
+  MoveKind kind = MoveKind::COPY;  // addMove chooses BLOCKS for it where that is faster
+  Parameter value = 0;             // for FILL and TABLE
 };
 
 // From the start of an input to the start of an output.

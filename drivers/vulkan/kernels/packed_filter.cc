@@ -86,11 +86,7 @@ void packAddends(const RawValues& filter, const RawValues& bias, const FilterSha
   }
 }
 
-bool sumsFit(const ops::Tensor& filter, const ops::Tensor& bias, const FilterShape& shape) {
-  if (filter.type == OperandType::TENSOR_QUANT8_SYMM_PER_CHANNEL &&
-      filter.channelQuant == nullptr) {
-    return false;
-  }
+bool sumsFit(const ops::Tensor& bias, const FilterShape& shape) {
   const size_t weights = shape.taps * shape.depth;
   // The products of bytes less their zero points.
   constexpr int64_t kLargestProduct = 255 * 255;

@@ -49,7 +49,7 @@ void packBias(const RawValues& bias, size_t channels, std::span<uint8_t> to);
 // For bytes: the device sums products of inputs with their zero point; the addend takes it away.
 void packAddends(const RawValues& filter, const RawValues& bias, const FilterShape& shape,
                  int32_t inputZeroPoint, std::span<uint8_t> to);
-// Whether the filter of bytes has its scales, and no sum with its bias leaves 32 bits.
-bool sumsFit(const ops::Tensor& filter, const ops::Tensor& bias, const FilterShape& shape);
+// Whether no sum of products of bytes with its bias leaves 32 bits.
+bool sumsFit(const ops::Tensor& bias, const FilterShape& shape);
 
 }  // namespace halyard::vulkandriver

@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <cstring>
+#include <limits>
 
+#include "kernels/moves.h"
 #include "kernels/packed_filter.h"
 #include "ops/multiply_accumulate.h"
 
@@ -18,24 +20,21 @@ constexpr int32_t kOdd = 8;
 constexpr int32_t kWhole = 16;
 constexpr int32_t kPositions = 32;  // times the positions of a tile
 constexpr int32_t kWide = 256;
-constexpr int32_t kTensor = 512;
-constexpr int32_t kRows = 1024;
+constexpr int32_t kRows = 512;
+constexpr int32_t kRaw = 1024;
+constexpr int32_t kTransposed = 2048;
 
 // Fewer positions leave most of a tile empty.
 constexpr size_t kFewPositions = 6;
 // So many products of bytes have an exact sum as float32.
 constexpr size_t kExactFours = 64;
 
-// The image with channels that are a multiple of 4 or 16.
-struct WideImage {
-  Place place;
-  size_t fours;  // of a position
-};
-
 template <typename... Values>
 void append(std::vector<Parameter>& parameters, Values... values) {
   (parameters.emplace_back(static_cast<int32_t>(values)), ...);
 }
+
+size_t quotientUp(int64_t a, int64_t b) { return static_cast<size_t>((a + b - 1) / b); }
 
 size_t positionsOf(const ops::ImageDims& dims) { return dims.batch * dims.height * dims.width; }
 
@@ -57,46 +56,92 @@ size_t runOf(const WindowPlan& plan, ElementKind kind) {
   return !isGrouped && plan.output.channels >= kEnoughChannels && wide * 3 <= depth * 4 ? 16 : 4;
 }
 
-FilterShape shapeOf(const WindowPlan& plan, ElementKind kind) {
-  return {plan.output.channels,
-          static_cast<size_t>(plan.window.height.filter * plan.window.width.filter),
-          plan.inputsOfGroup, runOf(plan, kind)};
+// The work of one operation.
+struct Product {
+  ElementKind kind;
+  ElementKind filterKind;
+  FilterShape shape;   // of one filter
+  size_t filters = 1;  // one for each image
+  bool isTransposed = false;
+  bool isFlat = false;
+  bool isRows = false;  // the filter is no constant
+  bool isRaw = false;   // the bias is none, or the addends of bytes may leave 32 bits
+  size_t parts = 1;     // filters, or phases of a transposed convolution
+  ops::ImageDims grid;  // positions of all filters, or of a phase
+  size_t taps = 1;      // of a result
+
+  size_t positionsOfPart() const { return positionsOf(grid) / (isTransposed ? 1 : parts); }
+};
+
+Product productOf(const Site& site, const WindowPlan& plan, ElementKind kind) {
+  const auto& [height, width] = plan.window;
+  Product product;
+  product.kind = kind;
+  product.shape = {plan.output.channels, static_cast<size_t>(height.filter * width.filter),
+                   plan.inputsOfGroup, runOf(plan, kind)};
+  product.filters = plan.filter.batch != 0 ? plan.input.batch : 1;
+  product.isTransposed = plan.function == WindowFunction::TRANSPOSED;
+  product.isFlat = !product.isTransposed && isFlat(plan);
+  product.isRows = site.input(1).data == nullptr || plan.filter.batch != 0;
+  const bool isConstant = plan.hasBias && site.input(2).data != nullptr && !product.isRows;
+  product.isRaw = product.isTransposed || !isConstant ||
+                  (!isReal(kind) && !sumsFit(site.input(2), product.shape));
+  product.parts = product.filters;
+  product.grid = plan.output;
+  product.taps = product.shape.taps;
+  if (product.isTransposed) {
+    product.parts = static_cast<size_t>(std::min(height.stride, height.output) *
+                                        std::min(width.stride, width.output));
+    product.grid.height = quotientUp(height.output, height.stride);
+    product.grid.width = quotientUp(width.output, width.stride);
+    product.taps =
+        quotientUp(height.filter, height.stride) * quotientUp(width.filter, width.stride);
+  }
+  return product;
 }
 
-bool isTaken(const Site& site, const WindowPlan& plan, ElementKind kind) {
+struct Tiles {
+  size_t positions;  // of a tile
+  size_t items;      // of a part
+};
+
+// The largest tiles that keep the device busy, and do not compute much behind the last position.
+Tiles tilesOf(const Product& product, size_t lanes) {
+  const size_t busy = lanes == kSoftwareLanes ? 128 : 8192;
+  const size_t positions = product.positionsOfPart();
+  const auto covered = [&](size_t tile) {
+    return (positions + lanes * tile - 1) / (lanes * tile) * lanes * tile;
+  };
+  for (const size_t tile : {4, 2, 1}) {
+    const size_t items = covered(tile) / tile * product.shape.blocks();
+    const bool isBusy = items * product.parts >= busy;
+    if (tile == 1 || (isBusy && covered(tile) * 4 <= covered(1) * 5)) return {tile, items};
+  }
+  return {};
+}
+
+bool isTaken(const Site& site, const WindowPlan& plan, const Product& product, const Tiles& tiles) {
   const ops::Tensor& filter = site.input(1);
-  const ops::Tensor& bias = site.input(2);
-  if (kind == ElementKind::INT32 || plan.nchw) return false;
-  if (filter.data == nullptr || bias.data == nullptr || filter.elementCount() == 0) return false;
+  if (product.kind == ElementKind::INT32 || filter.elementCount() == 0) return false;
+  const FilterShape& shape = product.shape;
   const size_t groups = plan.output.channels / plan.resultsOfGroup;
   if (groups > 1 && (plan.resultsOfGroup % kPackedChannels != 0 || plan.inputsOfGroup % 4 != 0)) {
     return false;
   }
-  const FilterShape shape = shapeOf(plan, kind);
-  const size_t channels = plan.input.channels;
-  const size_t widenedFours =
-      channels % shape.run == 0 ? 0 : positionsOf(plan.input) * (channels / 4 + 4);
-  if (std::max({widenedFours, positionsOf(plan.output),
-                kFewPositions * shape.blocks() * kPackedChannels}) >= kMostItems) {
-    return false;
+  const auto widenedFours = [&](size_t positions, size_t channels) {
+    return channels % shape.run == 0 ? 0 : positions * (channels / 4 + 4);
+  };
+  if (product.isTransposed) {
+    for (const ops::WindowAxis& axis : {plan.window.height, plan.window.width}) {
+      const int64_t sum = axis.stride + axis.filter + axis.padBefore;
+      if (sum > std::numeric_limits<int32_t>::max()) return false;
+    }
+    if (product.parts * tiles.items >= kMostItems) return false;
   }
-  return isReal(kind) || sumsFit(filter, bias, shape);
-}
-
-WideImage widened(const Site& site, const WindowPlan& plan, ElementKind kind, size_t run,
-                  Recording& recording) {
-  const size_t channels = plan.input.channels;
-  const size_t fours = (channels + run - 1) / run * run / 4;
-  if (channels % run == 0) return {site.in(0), fours};
-  const size_t items = positionsOf(plan.input) * fours;
-  const Place wide = recording.scratch(items * 4 * elementSize(site.input(0).type));
-  std::vector<Parameter> parameters = {site.in(0), 0, 0, wide};
-  append(parameters, positionsOf(plan.input), channels, fours, 0);
-  recording.add({Shader::PRODUCT,
-                 {kWiden, static_cast<int32_t>(kind), 0, channels % 4 != 0 ? kOdd : 0},
-                 std::move(parameters),
-                 static_cast<uint32_t>(items)});
-  return {wide, fours};
+  return std::max({widenedFours(positionsOf(plan.input), plan.input.channels),
+                   widenedFours(product.filters * shape.channels * shape.taps, shape.depth),
+                   positionsOf(product.grid), product.filters * tiles.items,
+                   kFewPositions * shape.blocks() * kPackedChannels}) < kMostItems;
 }
 
 // A tap's worth of values in the padding.
@@ -106,29 +151,75 @@ Place valuesOutside(const Site& site, size_t fours, Recording& recording) {
       std::vector<uint8_t>(fours * 4 * elementSize(site.input(0).type), zero));
 }
 
-struct Tiles {
-  size_t positions;  // of a tile
-  size_t items;
-};
-
-// The largest tiles that keep the device busy, and do not compute much behind the last position.
-Tiles tilesOf(size_t positions, const FilterShape& shape, size_t lanes) {
-  const size_t busy = lanes == kSoftwareLanes ? 128 : 8192;
-  const auto covered = [&](size_t tile) {
-    return (positions + lanes * tile - 1) / (lanes * tile) * lanes * tile;
-  };
-  for (const size_t tile : {4, 2, 1}) {
-    const size_t items = covered(tile) / tile * shape.blocks();
-    if (tile == 1 || (items >= busy && covered(tile) * 4 <= covered(1) * 5)) return {tile, items};
+// A filter that is no constant, as [filters][channels][taps][depth].
+Result<Place> filterRows(const Site& site, const WindowPlan& plan, const Product& product,
+                         Recording& recording) {
+  const ops::Tensor& filter = site.input(1);
+  const FilterShape& shape = product.shape;
+  HALYARD_ASSIGN_OR_RETURN(const ElementKind kind, elementKind(filter.type));
+  Rows rows = {site.in(1), kind, product.filters * shape.channels * shape.taps, shape.depth};
+  if (plan.filter.channel != 1) {
+    // A matrix [depth][channels].
+    Move move = moveOf(site, 1, 0, {});
+    move.target = recording.scratch(filter.elementCount() * move.elementBytes);
+    const auto depth = static_cast<ptrdiff_t>(shape.depth);
+    const auto whole = static_cast<ptrdiff_t>(shape.channels) * depth;
+    move.loops = {{product.filters, plan.filter.batch, whole},
+                  {shape.channels, plan.filter.result, depth},
+                  {shape.depth, plan.filter.channel, 1}};
+    HALYARD_RETURN_IF_ERROR(addMove(move, recording));
+    rows.place = move.target;
   }
-  return {};
+  return widened(rows, filter, shape.run, recording);
+}
+
+Place packedFilter(const Site& site, const FilterShape& shape, Recording& recording) {
+  const RawValues filter = rawValues(site.input(1));
+  return recording.constant(
+      packedFilterBytes(filter.type, shape),
+      [filter, shape](std::span<uint8_t> to) { packFilter(filter, shape, to); });
+}
+
+Place addendsOf(const Site& site, const WindowPlan& plan, const Product& product,
+                Recording& recording) {
+  const FilterShape& shape = product.shape;
+  if (!plan.hasBias) return recording.zeros(packedBiasBytes(shape));
+  if (product.isRaw) return site.in(2);
+  const RawValues filter = rawValues(site.input(1));
+  const RawValues bias = rawValues(site.input(2));
+  const int32_t zeroPoint = site.input(0).zeroPoint;
+  const ElementKind kind = product.kind;
+  return recording.constant(packedBiasBytes(shape), [=](std::span<uint8_t> to) {
+    if (isReal(kind)) {
+      packBias(bias, shape.channels, to);
+    } else {
+      packAddends(filter, bias, shape, zeroPoint, to);
+    }
+  });
 }
 
 }  // namespace
 
-Place addMultipliers(const Site& site, size_t channels, Recording& recording) {
+Place widened(const Rows& rows, const ops::Tensor& tensor, size_t run, Recording& recording) {
+  if (rows.channels % run == 0) return rows.place;
+  const size_t fours = (rows.channels + run - 1) / run * run / 4;
+  const size_t items = rows.positions * fours;
+  const Place wide = recording.scratch(items * 4 * elementSize(tensor.type));
+  // Channels of this value add nothing to a sum.
+  const int32_t nothing = tensor.zeroPoint;
+  std::vector<Parameter> parameters = {rows.place, 0, nothing, wide};
+  append(parameters, rows.positions, rows.channels, fours, 0);
+  recording.add({Shader::PRODUCT,
+                 {kWiden, static_cast<int32_t>(rows.kind), 0, rows.channels % 4 != 0 ? kOdd : 0},
+                 std::move(parameters),
+                 static_cast<uint32_t>(items)});
+  return wide;
+}
+
+Result<Place> addMultipliers(const Site& site, size_t channels, Recording& recording) {
   const ops::Tensor& filter = site.input(1);
   const bool isPerChannel = filter.type == OperandType::TENSOR_QUANT8_SYMM_PER_CHANNEL;
+  if (isPerChannel && filter.channelQuant == nullptr) return badData("the filter has no scales");
   const size_t scales = isPerChannel ? filter.channelQuant->scales.size() : channels;
   std::vector<uint8_t> bytes(channels * sizeof(float));
   for (size_t c = 0; c < std::min(channels, scales); ++c) {
@@ -140,91 +231,127 @@ Place addMultipliers(const Site& site, size_t channels, Recording& recording) {
   return recording.constant(std::move(bytes));
 }
 
-Result<bool> addProduct(const Site& site, const WindowPlan& plan, Recording& recording) {
-  HALYARD_ASSIGN_OR_RETURN(const ElementKind kind, elementKind(site.input(0).type));
-  if (!isTaken(site, plan, kind)) return false;
-  HALYARD_ASSIGN_OR_RETURN(const ElementKind filterKind, elementKind(site.input(1).type));
-  const RawValues filter = rawValues(site.input(1));
-  const RawValues bias = rawValues(site.input(2));
-  const FilterShape shape = shapeOf(plan, kind);
-  const Place weights =
-      recording.constant(packedFilterBytes(filter.type, shape),
-                         [filter, shape](std::span<uint8_t> to) { packFilter(filter, shape, to); });
-  const int32_t zeroPoint = site.input(0).zeroPoint;
-  const Place addends = recording.constant(packedBiasBytes(shape), [=](std::span<uint8_t> to) {
-    if (isReal(kind)) {
-      packBias(bias, shape.channels, to);
-    } else {
-      packAddends(filter, bias, shape, zeroPoint, to);
-    }
-  });
-  const WideImage wide = widened(site, plan, kind, shape.run, recording);
-  const bool flat = isFlat(plan);
+namespace {
+
+// From the extents to the chunks.
+void appendGeometry(const WindowPlan& plan, const Product& product,
+                    std::vector<Parameter>& parameters) {
+  const FilterShape& shape = product.shape;
   const auto& [height, width] = plan.window;
   const size_t fours = shape.fours();
-  const size_t blocksOfGroup = plan.resultsOfGroup == plan.output.channels
-                                   ? shape.blocks()
-                                   : plan.resultsOfGroup / kPackedChannels;
-  std::vector<Parameter> parameters = {wide.place, weights, addends, site.out(0)};
-  append(parameters, positionsOf(plan.output), plan.output.channels, shape.blocks(), fours);
-  const size_t row = plan.input.width * wide.fours;
-  append(parameters, plan.input.height * row, row, wide.fours, fours);
-  append(parameters, height.output, width.output, blocksOfGroup, shape.taps);
+  const bool isGrouped = plan.resultsOfGroup != plan.output.channels;
+  // A position of a grouped image has the channels of all groups.
+  const size_t step = isGrouped ? plan.input.channels / 4 : fours;
+  const size_t row = plan.input.width * step;
+  append(parameters, product.positionsOfPart(), shape.channels, shape.blocks(), fours);
+  append(parameters, plan.input.height * row, row, step, fours);
+  append(parameters, product.grid.height, product.grid.width,
+         isGrouped ? plan.resultsOfGroup / kPackedChannels : shape.blocks(), shape.taps);
   append(parameters, height.input, width.input, height.padBefore, width.padBefore);
-  append(parameters, height.stride, width.stride, height.dilation, width.dilation);
-  const size_t chunkTaps = isReal(kind) ? shape.taps : std::max<size_t>(kExactFours / fours, 1);
-  append(parameters, width.filter, chunkTaps, isReal(kind) ? fours : kExactFours);
-  parameters.push_back(flat ? Parameter(0) : valuesOutside(site, fours, recording));
-  if (!isReal(kind)) {
-    const auto range = ops::activationRange(plan.activation, site.output(0));
-    parameters.emplace_back(addMultipliers(site, shape.blocks() * kPackedChannels, recording));
-    append(parameters, filter.zeroPoint, site.output(0).zeroPoint, 0);
-    append(parameters, range.min, range.max);
+  append(parameters, height.stride, width.stride);
+  if (product.isTransposed) {
+    append(parameters, -1, -1);
+  } else {
+    append(parameters, height.dilation, width.dilation);
   }
-  const bool isTile = !flat || positionsOf(plan.output) > kFewPositions ||
-                      plan.resultsOfGroup != plan.output.channels;
-  const bool isWhole = isReal(kind) || fours * shape.taps <= kExactFours;
-  Tiles tiles = {0, positionsOf(plan.output) * shape.blocks() * kPackedChannels};
-  if (isTile) tiles = tilesOf(positionsOf(plan.output), shape, recording.lanes());
-  const int32_t option = static_cast<int32_t>(plan.activation) | (flat ? kFlat : 0) |
-                         (plan.output.channels % 4 != 0 ? kOdd : 0) | (isWhole ? kWhole : 0) |
-                         (shape.run == 16 ? kWide : 0) |
-                         static_cast<int32_t>(tiles.positions) * kPositions;
-  recording.add({Shader::PRODUCT,
-                 {isTile ? kTile : kSingle, static_cast<int32_t>(kind),
-                  static_cast<int32_t>(filterKind), option},
-                 std::move(parameters),
-                 static_cast<uint32_t>(tiles.items)});
-  return true;
+  const bool isBytes = !isReal(product.kind);
+  append(parameters, width.filter, isBytes ? std::max<size_t>(kExactFours / fours, 1) : shape.taps,
+         isBytes ? kExactFours : fours);
 }
 
-Result<bool> addMatrixProduct(const Site& site, const MatrixProduct& product,
-                              Recording& recording) {
-  const auto& [batch, rows, columns, depth, isRightTransposed] = product;
-  HALYARD_ASSIGN_OR_RETURN(const ElementKind kind, elementKind(site.input(0).type));
-  if (!isReal(kind) || depth % 4 != 0) return false;
-  const FilterShape shape = {columns, 1, depth};
-  const Tiles tiles = tilesOf(rows, shape, recording.lanes());
-  if (std::max(batch * tiles.items, batch * rows) >= kMostItems) return false;
-  const size_t fours = shape.fours();
-  std::vector<Parameter> parameters = {site.in(0), site.in(1),
-                                       recording.scratch(packedBiasBytes(shape)), site.out(0)};
-  append(parameters, rows, columns, shape.blocks(), fours);
-  append(parameters, 0, 0, fours, 0);
-  append(parameters, 1, 1, shape.blocks(), 1);
-  append(parameters, 1, 1, 0, 0);
-  append(parameters, 1, 1, 1, 1);
-  append(parameters, 1, 1, fours, 0);
-  append(parameters, 0, 0, 0, 0);
-  append(parameters, 0, 0, 0, 0);
-  append(parameters, tiles.items / recording.lanes(), rows * fours, depth * columns, 0);
-  const int32_t option = kFlat | kWhole | kTensor | (isRightTransposed ? kRows : 0) |
-                         (columns % 4 != 0 ? kOdd : 0) |
-                         static_cast<int32_t>(tiles.positions) * kPositions;
+int32_t optionOf(const WindowPlan& plan, const Product& product) {
+  const FilterShape& shape = product.shape;
+  const bool isWhole = isReal(product.kind) || shape.fours() * product.taps <= kExactFours;
+  return static_cast<int32_t>(plan.activation) | (product.isFlat ? kFlat : 0) |
+         (plan.output.channels % 4 != 0 ? kOdd : 0) | (isWhole ? kWhole : 0) |
+         (shape.run == 16 ? kWide : 0) | (product.isRows ? kRows : 0) | (product.isRaw ? kRaw : 0) |
+         (product.isTransposed ? kTransposed : 0);
+}
+
+// Of bytes.
+struct Quantisation {
+  Parameter multipliers = 0;
+  int32_t filterZeroPoint = 0;
+  int32_t resultZeroPoint = 0;
+  int32_t imageZeroPoint = 0;
+  int32_t low = 0;
+  int32_t high = 0;
+};
+
+// `outside`: values in the padding.
+void addDispatch(const WindowPlan& plan, const Product& product, const ProductPlaces& places,
+                 Parameter outside, const Quantisation& bytes, Recording& recording) {
+  const FilterShape& shape = product.shape;
+  const size_t positions = positionsOf(plan.output);
+  const bool isTile = !product.isFlat || positions > kFewPositions || product.parts > 1 ||
+                      plan.resultsOfGroup != plan.output.channels;
+  Tiles tiles = {0, positions * shape.blocks() * kPackedChannels};
+  if (isTile) tiles = tilesOf(product, recording.lanes());
+  std::vector<Parameter> parameters = {places.image, places.filter, places.addends, places.result};
+  appendGeometry(plan, product, parameters);
+  parameters.insert(parameters.end(), {outside, bytes.multipliers});
+  append(parameters, bytes.filterZeroPoint, bytes.resultZeroPoint, bytes.imageZeroPoint);
+  append(parameters, bytes.low, bytes.high, 0, 0);
+  append(parameters, tiles.items / recording.lanes());
+  if (product.isTransposed) {
+    append(parameters, plan.output.height, plan.output.width, 0);
+  } else {
+    append(parameters, product.positionsOfPart() * shape.fours(),
+           shape.channels * shape.taps * shape.fours(), 0);
+  }
   recording.add({Shader::PRODUCT,
-                 {kTile, static_cast<int32_t>(kind), static_cast<int32_t>(kind), option},
+                 {isTile ? kTile : kSingle, static_cast<int32_t>(product.kind),
+                  static_cast<int32_t>(product.filterKind),
+                  optionOf(plan, product) | static_cast<int32_t>(tiles.positions) * kPositions},
                  std::move(parameters),
-                 static_cast<uint32_t>(batch * tiles.items)});
+                 static_cast<uint32_t>(product.parts * tiles.items)});
+}
+
+}  // namespace
+
+void addGroups(const WindowPlan& plan, const ProductPlaces& places, Recording& recording) {
+  Product product;
+  product.kind = ElementKind::FLOAT32;
+  product.filterKind = product.kind;
+  product.shape = {plan.output.channels, 1, plan.inputsOfGroup};
+  product.isFlat = true;
+  product.grid = plan.output;
+  addDispatch(plan, product, places, 0, {}, recording);
+}
+
+Result<bool> addProduct(const Site& site, const WindowPlan& plan, Recording& recording) {
+  HALYARD_ASSIGN_OR_RETURN(const ElementKind kind, elementKind(site.input(0).type));
+  Product product = productOf(site, plan, kind);
+  if (!isTaken(site, plan, product, tilesOf(product, recording.lanes()))) return false;
+  HALYARD_ASSIGN_OR_RETURN(product.filterKind, elementKind(site.input(1).type));
+  const FilterShape& shape = product.shape;
+  Rows image = {{}, kind, positionsOf(plan.input), plan.input.channels};
+  HALYARD_ASSIGN_OR_RETURN(image.place, orderedInput(site, plan, recording));
+  const Place wide = widened(image, site.input(0), shape.run, recording);
+  Place filter = {};
+  if (product.isRows) {
+    HALYARD_ASSIGN_OR_RETURN(filter, filterRows(site, plan, product, recording));
+  } else {
+    filter = packedFilter(site, shape, recording);
+  }
+  const Place result = orderedOutput(site, plan, recording);
+  Quantisation quantisation;
+  if (!isReal(kind)) {
+    const auto range = ops::activationRange(plan.activation, site.output(0));
+    HALYARD_ASSIGN_OR_RETURN(const Place multipliers,
+                             addMultipliers(site, shape.blocks() * kPackedChannels, recording));
+    quantisation = {multipliers,
+                    ops::filterZeroPoint(site.input(1)),
+                    site.output(0).zeroPoint,
+                    site.input(0).zeroPoint,
+                    range.min,
+                    range.max};
+  }
+  const Parameter outside =
+      product.isFlat ? Parameter(0) : Parameter(valuesOutside(site, shape.fours(), recording));
+  addDispatch(plan, product, {wide, filter, addendsOf(site, plan, product, recording), result},
+              outside, quantisation, recording);
+  HALYARD_RETURN_IF_ERROR(finishOutput(site, plan, result, recording));
   return true;
 }
 

@@ -26,7 +26,18 @@ Result<ElementKind> elementKind(OperandType type) {
   }
 }
 
+Status checkRounds(uint64_t rounds) {
+  if (rounds <= kMostRounds) return okStatus();
+  return badData("one element of the result takes {} rounds of loops, at most {}", rounds,
+                 kMostRounds);
+}
+
 Parameter Parameter::real(float number) { return {std::bit_cast<int32_t>(number)}; }
+
+void Recording::beginOperation() {
+  operationBegins_.push_back(dispatches_.size());
+  scratchOfOperation_ = 0;
+}
 
 void Recording::add(Dispatch dispatch) {
   for (const Parameter& parameter : dispatch.parameters) {
@@ -58,6 +69,25 @@ Place Recording::constant(std::vector<uint8_t> bytes) {
 Place Recording::constant(size_t bytes, std::function<void(std::span<uint8_t>)> write) {
   constants_.push_back({bytes, std::move(write)});
   return {static_cast<uint32_t>(operands_ + constants_.size() - 1)};
+}
+
+Place Recording::scratch(size_t bytes) {
+  if (scratchOfOperation_ == scratch_.size()) scratch_.push_back(zeros(0));
+  const Place place = scratch_[scratchOfOperation_++];
+  size_t& most = constants_[place.index - operands_].bytes;
+  most = std::max(most, bytes);
+  return place;
+}
+
+bool Recording::takeSpare(uint64_t constants, uint64_t scratch) {
+  const uint64_t more = constants + std::max(scratch, spareScratch_) - spareScratch_;
+  if (more > spare_) {
+    wantsSpare_ = true;
+    return false;
+  }
+  spare_ -= more;
+  spareScratch_ = std::max(scratch, spareScratch_);
+  return true;
 }
 
 Place Recording::faultWord() {

@@ -42,6 +42,12 @@ struct Parameter {
 // quickQuotient of shaders/quads.glsl is exact for smaller numbers.
 inline constexpr size_t kMostItems = size_t{1} << 22;
 
+// Mesa's devices that compute on the processor leave all loops of a work item after 65,535 rounds
+// together, and results are then wrong. The end of a loop counts as one more round.
+inline constexpr size_t kMostRounds = 65000;
+// BAD_DATA for more.
+Status checkRounds(uint64_t rounds);
+
 struct Dispatch {
   Shader shader;
   Variant variant;
@@ -75,6 +81,8 @@ class Recording {
       : operands_(operands), lanes_(lanes), used_(operands) {}
 
   size_t lanes() const { return lanes_; }
+  // The dispatches and scratch memory that follow belong to another operation.
+  void beginOperation();
 
   void add(Dispatch dispatch);
   // Whether a dispatch reads or writes the operand. Packed filters leave the model's unused.
@@ -82,10 +90,18 @@ class Recording {
   Place constant(std::vector<uint8_t> bytes);
   // `write` is called when the model is prepared; the model's constants still exist then.
   Place constant(size_t bytes, std::function<void(std::span<uint8_t>)> write);
-  // Memory that dispatches write and read.
-  Place scratch(size_t bytes) { return constant(bytes, nullptr); }
+  Place zeros(size_t bytes) { return constant(bytes, nullptr); }
+  // Memory that the dispatches of one operation write and then read. It is shared with others.
+  Place scratch(size_t bytes);
 
-  // A word that a shader sets to 1 if an execution must fail: an index is out of range.
+  // The memory that kernels may take to be faster.
+  void setSpare(uint64_t bytes) { spare_ = bytes; }
+  // Whether there is so much for constants and for scratch memory. It is taken then.
+  bool takeSpare(uint64_t constants, uint64_t scratch);
+  bool wantsSpare() const { return wantsSpare_; }  // some were refused
+
+  // A word that a shader sets to the reason if an execution must fail, such as an index that is out
+  // of range.
   Place faultWord();
   const std::optional<Place>& usedFaultWord() const { return faultWord_; }
 
@@ -93,6 +109,8 @@ class Recording {
   uint64_t bytes(size_t alignment) const;
 
   std::span<const Dispatch> dispatches() const { return dispatches_; }
+  // For each operation, the number of dispatches before it.
+  std::span<const size_t> operationBegins() const { return operationBegins_; }
   std::span<const AddedConstant> constants() const { return constants_; }
 
  private:
@@ -100,7 +118,13 @@ class Recording {
   size_t lanes_;
   std::vector<bool> used_;  // by operand
   std::vector<Dispatch> dispatches_;
+  std::vector<size_t> operationBegins_;
   std::vector<AddedConstant> constants_;
+  std::vector<Place> scratch_;
+  size_t scratchOfOperation_ = 0;
+  uint64_t spare_ = 0;
+  uint64_t spareScratch_ = 0;  // taken
+  bool wantsSpare_ = false;
   std::optional<Place> faultWord_;
 };
 

@@ -63,7 +63,9 @@ void RecurrentSteps::storeState(Place state, size_t i) {
   copy(state, ElementKind::FLOAT32, site_.out(i), kind_, site_.output(i).elementCount());
 }
 
-void RecurrentSteps::clear(size_t i) { storeState(scratch(site_.output(i).elementCount()), i); }
+void RecurrentSteps::clear(size_t i) {
+  storeState(recording_.zeros(site_.output(i).elementCount() * sizeof(float)), i);
+}
 
 void RecurrentSteps::multiply(Place sums, size_t rows, size_t gates, size_t cells,
                               const std::vector<GateTerm>& terms) {

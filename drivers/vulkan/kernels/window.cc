@@ -4,6 +4,7 @@
 #include "kernels/kernel_list.h"
 #include "kernels/product.h"
 #include "kernels/window_plan.h"
+#include "kernels/winograd.h"
 #include "ops/activation.h"
 #include "ops/conv_geometry.h"
 #include "ops/data_movement.h"
@@ -16,18 +17,23 @@ namespace {
 
 constexpr int32_t kNoBias = 8;  // in OPTION, beside the activation
 
-bool isFilterTaken(const ops::Tensor& filter) {
-  return filter.type != OperandType::TENSOR_QUANT8_SYMM_PER_CHANNEL ||
-         filter.channelQuant != nullptr;
+// The rounds of the loops over a window, with some for each of its cells.
+uint64_t roundsOf(const WindowPlan& plan, uint64_t roundsOfCell) {
+  const auto rows = static_cast<uint64_t>(plan.window.height.filter);
+  const auto columns = static_cast<uint64_t>(plan.window.width.filter);
+  return rows * (2 + columns * roundsOfCell);
+}
+
+// The kernels of tiles compute four products in each round.
+Status checkProducts(const WindowPlan& plan) {
+  return checkRounds(roundsOf(plan, plan.inputsOfGroup / 4 + 2));
 }
 
 Status addWindow(const Site& site, const WindowPlan& plan, Recording& recording) {
   HALYARD_ASSIGN_OR_RETURN(const ElementKind kind, elementKind(site.input(0).type));
-  const bool isSum =
-      plan.function == WindowFunction::SUM || plan.function == WindowFunction::TRANSPOSED;
+  const bool isSum = plan.function == WindowFunction::SUM;
   ElementKind filterKind = kind;
   if (isSum) {
-    if (!isFilterTaken(site.input(1))) return badData("the filter has no scales");
     HALYARD_ASSIGN_OR_RETURN(filterKind, elementKind(site.input(1).type));
   }
   const ImageSteps in = plan.inputSteps.value_or(stepsOf(plan.input, plan.nchw));
@@ -53,10 +59,14 @@ Status addWindow(const Site& site, const WindowPlan& plan, Recording& recording)
     const auto range = ops::activationRange(plan.activation, site.output(0));
     append({site.input(0).zeroPoint, isSum ? ops::filterZeroPoint(site.input(1)) : 0,
             site.output(0).zeroPoint, range.min, range.max});
-    parameters.push_back(isSum ? addMultipliers(site, plan.output.channels, recording)
-                               : Parameter(0));
+    Parameter multipliers = 0;
+    if (isSum) {
+      HALYARD_ASSIGN_OR_RETURN(multipliers, addMultipliers(site, plan.output.channels, recording));
+    }
+    parameters.push_back(multipliers);
   }
   append({plan.filter.batch});
+  HALYARD_RETURN_IF_ERROR(checkRounds(roundsOf(plan, isSum ? plan.inputsOfGroup + 2 : 1)));
   recording.add({Shader::WINDOW,
                  {static_cast<int32_t>(plan.function), static_cast<int32_t>(kind),
                   static_cast<int32_t>(filterKind),
@@ -104,6 +114,9 @@ Status recordConv(const Site& site, Recording& recording) {
   const auto depth = static_cast<int32_t>(filter[3]);
   const auto width = static_cast<int32_t>(filter[2]);
   plan.filter = {static_cast<int32_t>(filter[1]) * width * depth, width * depth, depth, 1};
+  HALYARD_RETURN_IF_ERROR(checkProducts(plan));
+  HALYARD_ASSIGN_OR_RETURN(const bool isWinograd, addWinograd(site, plan, recording));
+  if (isWinograd) return okStatus();
   HALYARD_ASSIGN_OR_RETURN(const bool isProduct, addProduct(site, plan, recording));
   if (isProduct) return okStatus();
   return addWindow(site, plan, recording);
@@ -133,6 +146,7 @@ Status recordFullyConnected(const Site& site, Recording& recording) {
   plan.inputsOfGroup = weights[1];
   plan.resultsOfGroup = weights[0];
   plan.filter = {static_cast<int32_t>(weights[1]), 0, 0, 1};
+  HALYARD_RETURN_IF_ERROR(checkProducts(plan));
   HALYARD_ASSIGN_OR_RETURN(const bool isProduct, addProduct(site, plan, recording));
   if (isProduct) return okStatus();
   return addWindow(site, plan, recording);
@@ -157,7 +171,11 @@ Status recordTransposedConv(const Site& site, Recording& recording) {
   const auto width = static_cast<int32_t>(filter[2]);
   plan.filter = {static_cast<int32_t>(filter[1]) * width * depth, width * depth, depth, 1};
   HALYARD_RETURN_IF_ERROR(ops::readFuseCode(site.context, read.activationInput, &plan.activation));
-  return addWindow(site, plan, recording);
+  HALYARD_RETURN_IF_ERROR(checkProducts(plan));
+  HALYARD_ASSIGN_OR_RETURN(const bool isProduct, addProduct(site, plan, recording));
+  if (isProduct) return okStatus();
+  return badData("a result of {} x {} positions with strides of {} x {} is too large",
+                 plan.output.height, plan.output.width, read.height.stride, read.width.stride);
 }
 
 // The rows of the left side are the positions of an image, the right side is its filter.
@@ -172,12 +190,7 @@ Status recordMatmul(const Site& site, Recording& recording) {
   const uint32_t columns = result[result.size() - 1];
   const uint32_t depth = left[left.size() - (adjointLeft ? 2 : 1)];
   const auto batch = static_cast<uint32_t>(site.output(0).elementCount() / rows / columns);
-  if (!adjointLeft) {
-    HALYARD_ASSIGN_OR_RETURN(
-        const bool isTaken,
-        addMatrixProduct(site, {batch, rows, columns, depth, adjointRight}, recording));
-    if (isTaken) return okStatus();
-  }
+  HALYARD_RETURN_IF_ERROR(checkRounds(depth / 4));
   WindowPlan plan;
   plan.hasBias = false;
   plan.input = {batch, rows, 1, depth};
@@ -189,6 +202,8 @@ Status recordMatmul(const Site& site, Recording& recording) {
                      steps(adjointLeft ? rows : 1)};
   plan.filter = {steps(adjointRight ? depth : 1), 0, 0, steps(adjointRight ? 1 : columns),
                  steps(columns * depth)};
+  HALYARD_ASSIGN_OR_RETURN(const bool isTaken, addProduct(site, plan, recording));
+  if (isTaken) return okStatus();
   return addWindow(site, plan, recording);
 }
 
@@ -198,10 +213,8 @@ Status recordPool(const Site& site, Recording& recording) {
   int32_t size[2] = {};  // width, height
   HALYARD_RETURN_IF_ERROR(readWindow(site, 1, 7, size, false, &options, &plan));
   HALYARD_RETURN_IF_ERROR(resolve(options, size[1], size[0], plan.input.channels, &plan));
-  constexpr int64_t kMostCells = 1 << 23;  // their bytes fit 32 bits
-  if (plan.window.height.filter * plan.window.width.filter > kMostCells) {
-    return badData("a window of {} x {} elements, at most {} in all", size[1], size[0], kMostCells);
-  }
+  // The bytes of so few cells also fit 32 bits.
+  HALYARD_RETURN_IF_ERROR(checkRounds(roundsOf(plan, 1)));
   plan.function = site.type == OperationType::MAX_POOL_2D  ? WindowFunction::MAXIMUM
                   : site.type == OperationType::L2_POOL_2D ? WindowFunction::NORM
                                                            : WindowFunction::AVERAGE;

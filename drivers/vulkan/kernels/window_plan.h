@@ -1,17 +1,18 @@
 // WindowPlan: an operation whose window moves over an image, with all sizes known.
-// Thread safety: plain data. Ownership: none.
+// Thread safety: plain data and pure functions. Ownership: none.
 #pragma once
 
 #include <cstdint>
 #include <optional>
 
 #include "kernels/image_steps.h"
+#include "kernels/recording.h"
 #include "ops/activation.h"
 #include "ops/conv_geometry.h"
 
 namespace halyard::vulkandriver {
 
-// As in shaders/window.comp.
+// As in shaders/window.comp, which has no TRANSPOSED.
 enum class WindowFunction : int32_t { SUM, AVERAGE, NORM, MAXIMUM, TRANSPOSED };
 
 struct FilterSteps {
@@ -35,5 +36,12 @@ struct WindowPlan {
   bool hasBias = true;
   std::optional<ImageSteps> inputSteps;  // if other than by `input` and `nchw`
 };
+
+// For shaders whose images have the order [batch][height][width][channels]. The input, or a copy of
+// it in this order.
+Result<Place> orderedInput(const Site& site, const WindowPlan& plan, Recording& recording);
+// The memory that such a shader writes, and the copy to the output that may follow.
+Place orderedOutput(const Site& site, const WindowPlan& plan, Recording& recording);
+Status finishOutput(const Site& site, const WindowPlan& plan, Place from, Recording& recording);
 
 }  // namespace halyard::vulkandriver

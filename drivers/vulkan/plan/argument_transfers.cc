@@ -1,12 +1,15 @@
 #include "plan/argument_transfers.h"
 
-#include <array>
 #include <cstring>
 
+#include "halyard/driver/deadline.h"
 #include "plan/vulkan_memory.h"
 
 namespace halyard::vulkandriver {
 namespace {
+
+// A value of the word for faults, as in shaders/boxes.comp. All others stand for an index.
+constexpr uint32_t kWrongBox = 2;
 
 // The buffer of an argument in the device's memory; null for all others.
 Result<const DeviceBuffer*> ownBuffer(const hal::MappedArgument& argument, uint64_t bytes) {
@@ -33,7 +36,21 @@ Result<std::unique_ptr<ArgumentTransfers>> ArgumentTransfers::create(
   return made;
 }
 
-Status ArgumentTransfers::runMapped(VkCommandBuffer model, const hal::MappedRequest& request,
+// Copies of the device go with the first and the last submission.
+Status ArgumentTransfers::submit(const ModelCommands& model) {
+  for (size_t i = 0; i < model.lists.size(); ++i) {
+    if (i > 0) HALYARD_RETURN_IF_ERROR(hal::checkMayContinue(model.options));
+    std::vector<VkCommandBuffer> together;
+    if (i == 0 && before_ != nullptr) together.push_back(before_->handle());
+    together.push_back(model.lists[i]);
+    const bool isLast = i + 1 == model.lists.size();
+    if (isLast && after_ != nullptr) together.push_back(after_->handle());
+    HALYARD_RETURN_IF_ERROR(device_->submit(together, model.priority, model.options.deadline));
+  }
+  return okStatus();
+}
+
+Status ArgumentTransfers::runMapped(const ModelCommands& model, const hal::MappedRequest& request,
                                     uint64_t& copied) {
   for (size_t i = 0; i < places_.inputs.size(); ++i) {
     const ArgumentPlace& place = places_.inputs[i];
@@ -44,7 +61,9 @@ Status ArgumentTransfers::runMapped(VkCommandBuffer model, const hal::MappedRequ
     std::memcpy(memory_.mapped() + place.offset, from, place.bytes);
     if (own == nullptr) copied += place.bytes;
   }
-  HALYARD_RETURN_IF_ERROR(device_->submit({&model, 1}));
+  // An execution that was ended may have left it.
+  if (places_.fault) std::memset(memory_.mapped() + *places_.fault, 0, sizeof(uint32_t));
+  HALYARD_RETURN_IF_ERROR(submit(model));
   if (places_.fault) HALYARD_RETURN_IF_ERROR(checkFault(memory_.mapped() + *places_.fault));
   for (size_t i = 0; i < places_.outputs.size(); ++i) {
     const ArgumentPlace& place = places_.outputs[i];
@@ -58,11 +77,13 @@ Status ArgumentTransfers::runMapped(VkCommandBuffer model, const hal::MappedRequ
   return okStatus();
 }
 
-Status ArgumentTransfers::checkFault(uint8_t* word) const {
+Status ArgumentTransfers::checkFault(const uint8_t* word) const {
   uint32_t value = 0;
   std::memcpy(&value, word, sizeof value);
   if (value == 0) return okStatus();
-  std::memset(word, 0, sizeof value);
+  if (value == kWrongBox) {
+    return opFailed("the corners of a box are not in order, or outside of the feature map");
+  }
   return opFailed("an index is outside of its tensor");
 }
 
@@ -122,7 +143,7 @@ Status ArgumentTransfers::record(const std::vector<End>& inputs, const std::vect
   return okStatus();
 }
 
-Status ArgumentTransfers::run(VkCommandBuffer model, const hal::MappedRequest& request,
+Status ArgumentTransfers::run(const ModelCommands& model, const hal::MappedRequest& request,
                               const std::vector<ImportedPages>& imports, uint64_t& copied) {
   if (staging_ == nullptr) return runMapped(model, request, copied);
   std::vector<End> inputs;
@@ -146,8 +167,7 @@ Status ArgumentTransfers::run(VkCommandBuffer model, const hal::MappedRequest& r
   // Beyond the arguments, and a multiple of 4 like all places.
   uint8_t* const fault = staging_->mapped() + places_.end;
   std::memset(fault, 0, sizeof(uint32_t));
-  const std::array<VkCommandBuffer, 3> all = {before_->handle(), model, after_->handle()};
-  HALYARD_RETURN_IF_ERROR(device_->submit(all));
+  HALYARD_RETURN_IF_ERROR(submit(model));
   HALYARD_RETURN_IF_ERROR(checkFault(fault));
   for (size_t i = 0; i < outputs.size(); ++i) {
     const ArgumentPlace& place = places_.outputs[i];

@@ -24,7 +24,7 @@ struct ArgumentPlaces {
   std::vector<ArgumentPlace> inputs;
   std::vector<ArgumentPlace> outputs;
   uint64_t end = 0;  // all places end before it
-  // A word that the model sets to 1 if an execution fails.
+  // A word that the model sets if an execution fails. 0: it has not failed.
   std::optional<uint64_t> fault = {};
 };
 
@@ -32,6 +32,13 @@ struct ArgumentPlaces {
 struct ImportedPages {
   std::unique_ptr<DeviceBuffer> buffer;
   const uint8_t* first;
+};
+
+// The commands of a model, one list for each submission.
+struct ModelCommands {
+  std::span<const VkCommandBuffer> lists;  // at least one
+  hal::Priority priority;
+  const hal::ExecuteOptions& options;
 };
 
 class ArgumentTransfers {
@@ -43,9 +50,10 @@ class ArgumentTransfers {
                     ArgumentPlaces places)
       : device_(std::move(device)), memory_(memory), places_(std::move(places)) {}
 
-  // Runs the model's commands with the arguments of `request`. Adds to `copied` the bytes that
-  // moved between shared memory and the device.
-  Status run(VkCommandBuffer model, const hal::MappedRequest& request,
+  // Runs the model's commands with the arguments of `request`. Between two submissions, the
+  // deadline or a cancellation may end the run. Adds to `copied` the bytes that moved between
+  // shared memory and the device.
+  Status run(const ModelCommands& model, const hal::MappedRequest& request,
              const std::vector<ImportedPages>& imports, uint64_t& copied);
 
  private:
@@ -64,8 +72,9 @@ class ArgumentTransfers {
 
   Result<End> endOf(const hal::MappedArgument& argument, const ArgumentPlace& place,
                     const std::vector<ImportedPages>& imports) const;
-  Status runMapped(VkCommandBuffer model, const hal::MappedRequest& request, uint64_t& copied);
-  Status checkFault(uint8_t* word) const;
+  Status submit(const ModelCommands& model);
+  Status runMapped(const ModelCommands& model, const hal::MappedRequest& request, uint64_t& copied);
+  Status checkFault(const uint8_t* word) const;
   Status record(const std::vector<End>& inputs, const std::vector<End>& outputs);
 
   const std::shared_ptr<VulkanDevice> device_;

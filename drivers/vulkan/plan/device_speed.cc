@@ -114,6 +114,9 @@ double products(const Subgraph& subgraph, const Operation& operation) {
       return results * weights(0).back();
     case OperationType::RNN:
     case OperationType::LSTM:
+    case OperationType::QUANTIZED_LSTM:
+    case OperationType::QUANTIZED_16BIT_LSTM:
+    case OperationType::QUANTIZED_SEQUENCE_LSTM:
     case OperationType::SVDF:
     case OperationType::UNIDIRECTIONAL_SEQUENCE_RNN:
     case OperationType::UNIDIRECTIONAL_SEQUENCE_LSTM:

@@ -93,13 +93,20 @@ uint64_t operandBytes(const Subgraph& main, const Recording& recording, bool isW
   return total;
 }
 
+std::vector<Status> recordOperations(const Model& model, Recording& recording) {
+  std::vector<Status> answers;
+  for (const Operation& operation : model.main.operations) {
+    recording.beginOperation();
+    answers.push_back(recordOperation(model, operation, recording));
+  }
+  return answers;
+}
+
 }  // namespace
 
 std::vector<Status> recordModel(const Model& model, uint64_t mostBytes, Recording& recording) {
-  std::vector<Status> answers;
-  for (const Operation& operation : model.main.operations) {
-    answers.push_back(recordOperation(model, operation, recording));
-  }
+  const Recording empty = recording;
+  std::vector<Status> answers = recordOperations(model, recording);
   const bool isWhole = std::ranges::all_of(answers, [](const Status& s) { return s.ok(); });
   const uint64_t needed =
       operandBytes(model.main, recording, isWhole) + recording.bytes(kAlignment);
@@ -107,6 +114,10 @@ std::vector<Status> recordModel(const Model& model, uint64_t mostBytes, Recordin
     // Supporting an operation is a promise for the whole model.
     answers.assign(answers.size(), badData("the model needs {} bytes of the device, at most {}",
                                            needed, mostBytes));
+  } else if (recording.wantsSpare()) {
+    recording = empty;
+    recording.setSpare(mostBytes - needed);
+    answers = recordOperations(model, recording);
   }
   return answers;
 }

@@ -34,6 +34,27 @@ TEST(ModelRecordingTest, ConstantsAndParametersNeedPlacesToo) {
   EXPECT_THAT(refused.message(), HasSubstr("at most"));
 }
 
+TEST(ModelRecordingTest, OperationsShareScratchMemory) {
+  Recording recording(3);
+  recording.beginOperation();
+  const Place first = recording.scratch(64);
+  const Place second = recording.scratch(64);
+  EXPECT_NE(first.index, second.index);
+  recording.beginOperation();
+  EXPECT_EQ(recording.scratch(200).index, first.index);
+  EXPECT_EQ(recording.bytes(64), 256u + 64u);
+}
+
+TEST(ModelRecordingTest, OperationsShareSpareScratchMemoryToo) {
+  Recording recording(0);
+  EXPECT_FALSE(recording.takeSpare(1, 0));
+  EXPECT_TRUE(recording.wantsSpare());
+  recording.setSpare(300);
+  EXPECT_TRUE(recording.takeSpare(100, 50));
+  EXPECT_TRUE(recording.takeSpare(100, 100));
+  EXPECT_FALSE(recording.takeSpare(1, 0));
+}
+
 TEST(ModelRecordingTest, BytesCountEachConstantAndDispatch) {
   Recording recording(0);
   recording.constant(std::vector<uint8_t>(65));

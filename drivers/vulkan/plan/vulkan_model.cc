@@ -5,6 +5,7 @@
 
 #include "cpu/arena_plan.h"
 #include "halyard/driver/constants.h"
+#include "halyard/driver/deadline.h"
 #include "halyard/driver/mapped_request.h"
 
 namespace halyard::vulkandriver {
@@ -28,13 +29,13 @@ bool isTemporary(const Operand& operand) {
 
 Result<std::shared_ptr<hal::PreparedModel>> VulkanModel::create(
     std::shared_ptr<VulkanDevice> device, std::shared_ptr<const Model> model,
-    const Recording& recording) {
-  auto made = std::make_shared<VulkanModel>(std::move(device), std::move(model));
+    const Recording& recording, const Sharing& sharing) {
+  auto made = std::make_shared<VulkanModel>(std::move(device), std::move(model), sharing.priority);
   made->place(recording);
   HALYARD_RETURN_IF_ERROR(made->allocate());
   HALYARD_RETURN_IF_ERROR(made->upload(recording));
   HALYARD_RETURN_IF_ERROR(made->makeDescriptors());
-  HALYARD_RETURN_IF_ERROR(made->record(recording));
+  HALYARD_RETURN_IF_ERROR(made->record(recording, sharing.speed));
   return std::shared_ptr<hal::PreparedModel>(std::move(made));
 }
 
@@ -192,17 +193,26 @@ Status VulkanModel::makeDescriptors() {
   return okStatus();
 }
 
-Status VulkanModel::record(const Recording& recording) {
+Status VulkanModel::record(const Recording& recording, const std::optional<DeviceSpeed>& speed) {
+  size_t begin = 0;
+  for (const size_t end : submissionEnds(model_->main, recording, speed)) {
+    HALYARD_RETURN_IF_ERROR(recordPart(recording, begin, end));
+    begin = end;
+  }
+  return okStatus();
+}
+
+Status VulkanModel::recordPart(const Recording& recording, size_t begin, size_t end) {
   const VolkDeviceTable& vk = device_->table();
-  HALYARD_ASSIGN_OR_RETURN(commands_, CommandList::begin(device_));
-  const VkCommandBuffer commands = commands_->handle();
+  HALYARD_ASSIGN_OR_RETURN(parts_.emplace_back(), CommandList::begin(device_));
+  const VkCommandBuffer commands = commands_.emplace_back(parts_.back()->handle());
   vk.vkCmdBindDescriptorSets(commands, VK_PIPELINE_BIND_POINT_COMPUTE, device_->pipelineLayout(), 0,
                              1, &set_, 0, nullptr);
   VkMemoryBarrier barrier = {};
   barrier.sType = VK_STRUCTURE_TYPE_MEMORY_BARRIER;
   barrier.srcAccessMask = VK_ACCESS_SHADER_WRITE_BIT;
   barrier.dstAccessMask = VK_ACCESS_SHADER_READ_BIT | VK_ACCESS_SHADER_WRITE_BIT;
-  for (size_t i = 0; i < recording.dispatches().size(); ++i) {
+  for (size_t i = begin; i < end; ++i) {
     const Dispatch& dispatch = recording.dispatches()[i];
     HALYARD_ASSIGN_OR_RETURN(const VkPipeline pipeline,
                              device_->pipeline(dispatch.shader, dispatch.variant));
@@ -221,7 +231,7 @@ Status VulkanModel::record(const Recording& recording) {
   barrier.dstAccessMask = VK_ACCESS_HOST_READ_BIT;
   vk.vkCmdPipelineBarrier(commands, VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT,
                           VK_PIPELINE_STAGE_HOST_BIT, 0, 1, &barrier, 0, nullptr, 0, nullptr);
-  return commands_->end();
+  return parts_.back()->end();
 }
 
 // Prepared for an execution that comes again and again: its memory is found and imported once.
@@ -301,9 +311,15 @@ hal::ExecutionResult VulkanModel::run(const hal::MappedRequest& request,
   }
   hal::ExecutionResult result = hal::resultFor(*model_, request, shapes);
   if (!result.status.ok()) return result;
-  const std::lock_guard lock(mutex_);
+  std::unique_lock lock(mutex_, std::defer_lock);
+  if (!options.deadline) {
+    lock.lock();
+  } else if (!lock.try_lock_until(*options.deadline)) {
+    return {hal::checkMayContinue(options), {}, {}};
+  }
   const hal::TimePoint started = hal::Clock::now();
-  Status status = transfers.run(commands_->handle(), request, imports, result.copiedBytes);
+  Status status =
+      transfers.run({commands_, priority_, options}, request, imports, result.copiedBytes);
   if (!status.ok()) return {std::move(status), {}, {}};
   if (options.measureTiming) {
     result.timing.timeOnDevice = nanosecondsSince(started);

@@ -1,4 +1,4 @@
-// A prepared model on the device: its memory, and one recorded command buffer.
+// A prepared model on the device: its memory, and its recorded commands.
 // Thread safety: as hal::PreparedModel; one execution runs at a time.
 // Ownership: owns the memory; shares the device and the model.
 #pragma once
@@ -10,6 +10,7 @@
 #include "halyard/driver/device.h"
 #include "kernels/recording.h"
 #include "plan/argument_transfers.h"
+#include "plan/submissions.h"
 
 namespace halyard::vulkandriver {
 
@@ -17,10 +18,12 @@ class VulkanModel : public hal::PreparedModel {
  public:
   static Result<std::shared_ptr<hal::PreparedModel>> create(std::shared_ptr<VulkanDevice> device,
                                                             std::shared_ptr<const Model> model,
-                                                            const Recording& recording);
+                                                            const Recording& recording,
+                                                            const Sharing& sharing = {});
 
-  VulkanModel(std::shared_ptr<VulkanDevice> device, std::shared_ptr<const Model> model)
-      : device_(std::move(device)), model_(std::move(model)) {}
+  VulkanModel(std::shared_ptr<VulkanDevice> device, std::shared_ptr<const Model> model,
+              hal::Priority priority)
+      : device_(std::move(device)), model_(std::move(model)), priority_(priority) {}
   ~VulkanModel() override;
   VulkanModel(const VulkanModel&) = delete;
   VulkanModel& operator=(const VulkanModel&) = delete;
@@ -38,7 +41,8 @@ class VulkanModel : public hal::PreparedModel {
   Status upload(const Recording& recording);
   Status fill(const Recording& recording, uint8_t* to) const;
   Status makeDescriptors();
-  Status record(const Recording& recording);
+  Status record(const Recording& recording, const std::optional<DeviceSpeed>& speed);
+  Status recordPart(const Recording& recording, size_t begin, size_t end);
   size_t bytesOf(uint32_t operand) const;
   ArgumentPlaces argumentPlaces() const;
   std::vector<ImportedPages> importsOf(const hal::Request& request) const;
@@ -48,6 +52,7 @@ class VulkanModel : public hal::PreparedModel {
 
   const std::shared_ptr<VulkanDevice> device_;
   const std::shared_ptr<const Model> model_;
+  const hal::Priority priority_;
   std::vector<size_t> offsets_;     // by operand, then by added constant
   std::vector<size_t> parameters_;  // by dispatch: its place, in bytes
   size_t argumentsEnd_ = 0;         // inputs and outputs end before it
@@ -59,8 +64,9 @@ class VulkanModel : public hal::PreparedModel {
   std::unique_ptr<ArgumentTransfers> transfers_;
   VkDescriptorPool descriptors_ = VK_NULL_HANDLE;
   VkDescriptorSet set_ = VK_NULL_HANDLE;
-  std::unique_ptr<CommandList> commands_;
-  std::mutex mutex_;  // guards the memory's contents and the transfers
+  std::vector<std::unique_ptr<CommandList>> parts_;  // one for each submission
+  std::vector<VkCommandBuffer> commands_;            // the same
+  std::timed_mutex mutex_;  // guards the memory's contents and the transfers
 };
 
 }  // namespace halyard::vulkandriver

@@ -2,18 +2,22 @@
 #version 450
 #include "memory.glsl"
 #include "quads.glsl"
+#extension GL_EXT_control_flow_attributes : require
 
-// FUNCTION: as BinaryFunction. OPTION: activation, and how four results at once find a and b.
+// FUNCTION: as BinaryFunction. OPTION: activation, and how several results at once find a and b.
 // Parameters: offsets of a, b, result; then for 4 axes from the innermost: extent, steps of a and b;
-// for TABLE the offset of the results of all pairs of bytes. For fours: offsets of a, b, result and
-// table; then after how many fours a and b repeat.
+// for TABLE the offset of the results of all pairs of bytes. For several results: offsets of a, b,
+// result and table; then after how many work items a and b repeat. For FIXED_SUM from 16 on: factors
+// of a and b, first summand, shift; zero point, lowest and highest result.
 const int TABLE = 100;
+const int FIXED_SUM = 103;
 
 const int ACTIVATION = OPTION & 3;
 const bool IS_FOURS = (OPTION & 4) != 0;
 // Of a; 4 times as much for b.
 const int REPEATS = 8;
 const int SCALAR = 16;
+const int WORDS = (OPTION & 128) != 0 ? 4 : 1;  // of four bytes
 
 // The angle of the point (x, y). GLSL's function has no value for the origin.
 float angleOf(float y, float x) {
@@ -98,35 +102,64 @@ vec4 realsAt(int place, int i, int period, int how) {
   if ((how & SCALAR) != 0) return vec4(loadReal(TYPE, place, 0));
   return loadFour(TYPE, place, (how & REPEATS) != 0 ? i - quickQuotient(i, period) * period : i);
 }
-ivec4 bytesAt(int place, int i, int period, int how) {
-  if ((how & SCALAR) != 0) return ivec4(loadInteger(UINT8, place, 0));
-  const int four = (how & REPEATS) != 0 ? i - quickQuotient(i, period) * period : i;
-  return ivec4(loadFour(UINT8, place, four));
+// The same of bytes, in WORDS words.
+ivec4 wordsAt(int place, int i, int period, int how) {
+  if ((how & SCALAR) != 0) return ivec4(loadInteger(UINT8, place, 0) * 0x01010101);
+  const int at = (how & REPEATS) != 0 ? i - quickQuotient(i, period) * period : i;
+  return WORDS == 4 ? ivec4(quad((place >> 4) + at)) : ivec4(ints[(place >> 2) + at]);
 }
 
-void computeFour(int i) {
+ivec4 fixedSum(ivec4 a, ivec4 b) {
+  const ivec4 sum = parameters4(4);
+  const ivec4 range = parameters4(5);
+  return clamp(((sum.z + a * sum.x + b * sum.y) >> sum.w) + range.x, range.y, range.z);
+}
+
+void computeBytes(int i) {
   const ivec4 places = parameters4(0);
   const ivec4 periods = parameters4(1);
-  if (FUNCTION == TABLE) {
-    const ivec4 a = bytesAt(places.x, i, periods.x, OPTION);
-    const ivec4 b = bytesAt(places.y, i, periods.y, OPTION >> 2);
+  const ivec4 a = wordsAt(places.x, i, periods.x, OPTION);
+  const ivec4 b = wordsAt(places.y, i, periods.y, OPTION >> 2);
+  ivec4 words = ivec4(0);
+  [[unroll]] for (int w = 0; w < WORDS; ++w) {
+    // For TABLE, bytes are indices.
+    const int type = FUNCTION == TABLE ? UINT8 : TYPE;
+    const ivec4 x = ivec4(fourBytes(type, a[w]));
+    const ivec4 y = ivec4(fourBytes(type, b[w]));
     ivec4 results;
-    for (int c = 0; c < 4; ++c) results[c] = entryOf(a[c], b[c], places.w);
-    storeFour(places.z, i, results);
-  } else {
-    const vec4 a = realsAt(places.x, i, periods.x, OPTION);
-    const vec4 b = realsAt(places.y, i, periods.y, OPTION >> 2);
-    vec4 results;
-    for (int c = 0; c < 4; ++c) results[c] = realFunction(a[c], b[c]);
-    storeFour(TYPE, places.z, i, activatedFour(results, ACTIVATION));
+    if (FUNCTION == FIXED_SUM) {
+      results = fixedSum(x, y);
+    } else {
+      [[unroll]] for (int c = 0; c < 4; ++c) results[c] = entryOf(x[c], y[c], places.w);
+    }
+    words[w] = packedBytes(results);
   }
+  if (WORDS == 4) {
+    realQuads[(places.z >> 4) + i] = intBitsToFloat(words);
+  } else {
+    ints[(places.z >> 2) + i] = words.x;
+  }
+}
+
+void computeReals(int i) {
+  const ivec4 places = parameters4(0);
+  const ivec4 periods = parameters4(1);
+  const vec4 a = realsAt(places.x, i, periods.x, OPTION);
+  const vec4 b = realsAt(places.y, i, periods.y, OPTION >> 2);
+  vec4 results;
+  for (int c = 0; c < 4; ++c) results[c] = realFunction(a[c], b[c]);
+  storeFour(TYPE, places.z, i, activatedFour(results, ACTIVATION));
 }
 
 void main() {
   const uint item = workItem();
   if (item >= count) return;
   if (IS_FOURS) {
-    computeFour(int(item));
+    if (isReal(TYPE)) {
+      computeReals(int(item));
+    } else {
+      computeBytes(int(item));
+    }
     return;
   }
   int rest = int(item);
@@ -159,7 +192,9 @@ void main() {
   const int x = loadInteger(TYPE, parameter(0), a);
   const int y = loadInteger(TYPE, parameter(1), b);
   int value = 0;
-  if (FUNCTION >= 20 && FUNCTION < 30) {
+  if (FUNCTION == FIXED_SUM) {
+    value = fixedSum(ivec4(x), ivec4(y)).x;
+  } else if (FUNCTION >= 20 && FUNCTION < 30) {
     value = int(logicalFunction(x, y));
   } else if (FUNCTION >= 10 && FUNCTION < 20) {
     value = int(comparison(x, y));

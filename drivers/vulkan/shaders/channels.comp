@@ -13,27 +13,44 @@ const int MAXIMUM = 3;
 const int ACTIVATION = OPTION & 3;
 const bool IS_DENSE = (OPTION & 4) != 0;  // the stride and the dilation in a row are 1
 const bool IS_3X3 = (OPTION & 8) != 0;    // loops without a bound in memory take half of the time
+// A channel of the image has several results; a multiple of four.
+const bool IS_MULTIPLIED = (OPTION & 16) != 0;
+const bool IS_SHARED = (OPTION & 32) != 0;
+const bool IS_RAW = (OPTION & 64) != 0;   // sums with the bias may leave 32 bits
 
 const int POSITIONS = 4;
 const float LOWEST = -3.402823466e38;
 
 ivec4 places;   // image, filter, bias, result
 ivec4 extents;  // fours of channels, stripes of a row, rows, positions of a row
-ivec4 image;    // height, width, steps of an image and of a row in fours
+ivec4 image;    // height, width, steps of an image and of a row in fours, or in elements
 ivec4 moves;    // strides, dilations
 ivec4 filterOf; // height, width, padding before both
 ivec4 scales;   // multipliers, zero points of input, filter and result
-ivec4 range;    // lowest and highest result
+ivec4 range;    // lowest and highest result; step of a column, results of a channel
 
 struct Window {
-  int four;   // of the channels
-  int first;  // four of the image
+  int four;        // of the channels
+  ivec4 channels;  // of the image
+  int first;       // four or element of the image
   int top;
   int left;   // of the first position
 };
 
+float elementAt(int i) {
+  return isReal(TYPE) ? loadReal(TYPE, places.x, i) : float(loadInteger(TYPE, places.x, i));
+}
+
 vec4 valueAt(Window w, int y, int x) {
-  const vec4 value = loadFour(TYPE, places.x, w.first + y * image.w + x * extents.x);
+  const int at = w.first + y * image.w + x * range.z;
+  vec4 value;
+  if (IS_SHARED) {
+    value = vec4(elementAt(at + w.channels.x));
+  } else if (IS_MULTIPLIED) {
+    [[unroll]] for (int c = 0; c < 4; ++c) value[c] = elementAt(at + w.channels[c]);
+  } else {
+    value = loadFour(TYPE, places.x, at);
+  }
   return FUNCTION == SUM && !isReal(TYPE) ? value - float(scales.y) : value;
 }
 
@@ -107,9 +124,10 @@ void store(int i, vec4 state, int four, int cells) {
   }
   ivec4 bytes = ivec4(state);
   if (FUNCTION == SUM) {
-    bytes += ivec4(quad((places.z >> 4) + four));
+    const ivec4 bias = ivec4(quad((places.z >> 4) + four));
+    const vec4 sums = IS_RAW ? longSum(bytes, bias) : vec4(bytes + bias);
     const vec4 multipliers = loadFour(FLOAT32, scales.x, four);
-    bytes = requantised(bytes, multipliers, OutputScale(scales.w, range.x, range.y));
+    bytes = requantised(sums, multipliers, OutputScale(scales.w, range.x, range.y));
   } else {
     if (FUNCTION == AVERAGE) bytes = quotients(bytes, cells);
     bytes = clamp(bytes, range.x, range.y);
@@ -134,8 +152,10 @@ void main() {
   const int x = (stripe - row * extents.y) * POSITIONS;
   const int n = quickQuotient(row, extents.z);
   const int y = row - n * extents.z;
-  const Window w = Window(four, n * image.z + four, y * moves.x - filterOf.z,
-                          x * moves.y - filterOf.w);
+  ivec4 channels;
+  [[unroll]] for (int c = 0; c < 4; ++c) channels[c] = quickQuotient(four * 4 + c, range.w);
+  const Window w = Window(four, channels, n * image.z + (IS_MULTIPLIED ? 0 : four),
+                          y * moves.x - filterOf.z, x * moves.y - filterOf.w);
   vec4 states[POSITIONS];
   [[unroll]] for (int p = 0; p < POSITIONS; ++p) states[p] = vec4(FUNCTION == MAXIMUM ? LOWEST : 0.0);
   collect(w, states);

@@ -10,9 +10,12 @@
 // extent, steps of condition, a and b.
 // GATHER_ND: parameters: offsets of input, tuples, result; indices of a tuple, elements of a slice,
 // offset of the word for faults; then the extents of the axes that a tuple names.
+// LOOKUP: parameters: offsets of lookups, keys in order, rows of values, result, hits; number of
+// keys, elements of a row.
 const int SELECT = 0;
 const int GATHER = 1;
 const int BROADCAST_SELECT = 2;
+const int LOOKUP = 4;
 
 void copyElement(int from, int i, int to, int j) {
   if (TYPE == 4) {
@@ -81,6 +84,28 @@ void gatherSlice(int i) {
   copyElement(parameter(0), slice * inner + i % inner, parameter(2), i);
 }
 
+// A lookup without its key gives zeros.
+void lookUp(int i) {
+  const int inner = parameter(6);
+  const int lookup = loadInteger(INT32, parameter(0), i / inner);
+  int first = 0;
+  int length = parameter(5);
+  while (length > 0) {
+    const int before = length / 2;
+    const bool isLess = loadInteger(INT32, parameter(1), first + before) < lookup;
+    first = isLess ? first + before + 1 : first;
+    length = isLess ? length - before - 1 : before;
+  }
+  const bool isHit =
+      first < parameter(5) && loadInteger(INT32, parameter(1), first) == lookup;
+  if (i % inner == 0) storeInteger(UINT8, parameter(4), i / inner, isHit ? 1 : 0);
+  if (isHit) {
+    copyElement(parameter(2), first * inner + i % inner, parameter(3), i);
+  } else {
+    for (int k = 0; k < TYPE; ++k) storeInteger(UINT8, parameter(3), i * TYPE + k, 0);
+  }
+}
+
 void main() {
   const uint item = workItem();
   if (item >= count) return;
@@ -90,6 +115,8 @@ void main() {
     gather(int(item));
   } else if (FUNCTION == BROADCAST_SELECT) {
     broadcastSelect(int(item));
+  } else if (FUNCTION == LOOKUP) {
+    lookUp(int(item));
   } else {
     gatherSlice(int(item));
   }

@@ -14,6 +14,7 @@ layout(set = 0, binding = 0) buffer Ints { int ints[]; };
 layout(set = 0, binding = 0) buffer Floats { float floats[]; };
 layout(set = 0, binding = 0) buffer Doubles { double doubles[]; };
 layout(set = 0, binding = 0) buffer Halves { float16_t halves[]; };
+layout(set = 0, binding = 0) buffer Shorts { int16_t shorts[]; };
 layout(set = 0, binding = 0) buffer Unsigned { uint8_t bytes[]; };
 layout(set = 0, binding = 0) buffer Signed { int8_t signedBytes[]; };
 

@@ -19,9 +19,13 @@ const bool IS_FLAT = (OPTION & 4) != 0;  // each position of the image is one of
 const bool IS_ODD = (OPTION & 8) != 0;   // the result's channels are no multiple of 4
 const bool IS_WHOLE = (OPTION & 16) != 0;  // one chunk holds all products of a result
 const bool IS_WIDE = (OPTION & 256) != 0;  // bytes: taps have a multiple of 16, in the filter too
-// Reals: the filter is not packed, but a tensor [batch][depth][channels] or [batch][channels][depth].
-const bool IS_TENSOR = (OPTION & 512) != 0;
-const bool IS_ROWS = (OPTION & 1024) != 0;
+const bool IS_ROWS = (OPTION & 512) != 0;  // the filter is [batch][channels][taps][depth]
+// The bias is the model's. Bytes of the image lose their zero point first. Sums with the bias may
+// leave 32 bits.
+const bool IS_RAW = (OPTION & 1024) != 0;
+// Each phase has the positions of the result that are a stride apart. They use the same taps, in
+// descending order of the image's cells.
+const bool IS_TRANSPOSED = (OPTION & 2048) != 0;
 
 const int MOST = 4;                  // positions of a tile
 const int POSITIONS = (OPTION >> 5) & 7;
@@ -43,13 +47,17 @@ ivec4 result;   // height, width, blocks of a group, taps
 ivec4 image;    // height, width, padding before both
 ivec4 moves;    // strides, dilations
 ivec4 chunks;   // filter's width; taps and fours of a chunk; place of the values outside
-ivec4 scales;   // multipliers, zero points of the filter and of the result
+ivec4 scales;   // multipliers, zero points of the filter, of the result and of the image
 ivec4 range;    // lowest and highest result
-ivec4 batch;    // tiles; fours of the image, elements of the filter
+ivec4 parts;    // tiles of a batch or phase; fours of a batch of the image and of the filter, or
+                // height and width of the result
 
-// In a tensor: the first element of the tile's batch, and the first channel of the tile.
-int filterFirst = 0;
-int firstChannel = 0;
+// Of the tile.
+int firstWeight = 0;  // four of its batch
+ivec2 phase;          // its first position in the result
+ivec2 firstTap;
+int tapCount;
+int tapsOfRow;
 
 void readParameters() {
   places = parameters4(0);
@@ -61,25 +69,49 @@ void readParameters() {
   chunks = parameters4(6);
   scales = parameters4(7);
   range = parameters4(8);
-  batch = parameters4(9);
+  parts = parameters4(9);
+  tapCount = result.w;
+  tapsOfRow = chunks.x;
 }
 
-vec4 valuesAt(int four) { return loadFour(TYPE, places.x, four); }
-// Four weights of a channel. Those of reals are float32.
+vec4 withoutZero(vec4 bytes) { return IS_RAW ? bytes - float(scales.w) : bytes; }
+
+vec4 valuesAt(int four) {
+  const vec4 values = loadFour(TYPE, places.x, four);
+  return isReal(TYPE) ? values : withoutZero(values);
+}
+// Four weights of a channel. Those of packed reals are float32.
 vec4 weightsAt(int four) {
-  if (isReal(TYPE)) return loadFour(FLOAT32, places.y, four);
+  if (isReal(TYPE)) return loadFour(IS_ROWS ? TYPE : FLOAT32, places.y, four);
   return loadFour(RESULT_TYPE, places.y, four) - float(scales.y);
 }
 
-// Weights 4 i to 4 i + 3 of channel c of the tile.
-vec4 tensorFour(int c, int i) {
-  const int channel = min(firstChannel + c, extents.y - 1);
-  if (IS_ROWS) return loadFour(TYPE, places.y, (filterFirst >> 2) + channel * extents.w + i);
-  vec4 weights;
-  [[unroll]] for (int d = 0; d < 4; ++d) {
-    weights[d] = loadReal(TYPE, places.y, filterFirst + (4 * i + d) * extents.y + channel);
+// The distances of weights, in fours: from one four of the depth to the next, and of channels.
+const int WEIGHT_STEP = IS_ROWS ? 1 : CHANNELS;
+int channelStep() { return IS_ROWS ? result.w * extents.w : IS_WIDE ? 4 : 1; }
+// The first weights of channel c of a block, below tap `tap` of the tile.
+int weightsOf(int block, int tap, int c) {
+  int filterTap = tap;
+  if (IS_TRANSPOSED) {
+    const int v = quickQuotient(tap, tapsOfRow);
+    const int u = tap - v * tapsOfRow;
+    filterTap = (firstTap.x + v * moves.x) * chunks.x + firstTap.y + u * moves.y;
   }
-  return weights;
+  if (IS_ROWS) {
+    const int channel = block * CHANNELS + c;
+    return firstWeight + (channel * result.w + filterTap) * extents.w;
+  }
+  return (block * result.w + filterTap) * extents.w * CHANNELS + c * channelStep();
+}
+
+void startPhase(int i) {
+  const int across = min(moves.y, parts.z);
+  phase = ivec2(i / across, i % across);
+  const ivec2 filterExtents = ivec2(result.w / chunks.x, chunks.x);
+  firstTap = (phase + image.zw) % moves.xy;
+  const ivec2 counts = max((filterExtents - firstTap + moves.xy - 1) / moves.xy, 0);
+  tapCount = counts.x * counts.y;
+  tapsOfRow = counts.y;
 }
 
 struct Rows {
@@ -103,8 +135,14 @@ Rows rowsOf(int position, int block) {
     const int y = quickQuotient(at - n * cells, result.y);
     const int x = at - n * cells - y * result.y;
     rows.first[p] = n * steps.x + group;
-    rows.top[p] = y * moves.x - image.z;
-    rows.left[p] = x * moves.y - image.w;
+    if (IS_TRANSPOSED) {
+      const ivec2 first = ivec2(y, x) + (phase + image.zw) / moves.xy;
+      rows.top[p] = first.x;
+      rows.left[p] = first.y;
+    } else {
+      rows.top[p] = y * moves.x - image.z;
+      rows.left[p] = x * moves.y - image.w;
+    }
   }
   return rows;
 }
@@ -113,8 +151,8 @@ Rows rowsOf(int position, int block) {
 int[MOST] cellsOf(Rows rows, int tap) {
   if (IS_FLAT) return rows.first;
   int cells[MOST];
-  const int v = quickQuotient(tap, chunks.x);
-  const int u = tap - v * chunks.x;
+  const int v = quickQuotient(tap, tapsOfRow);
+  const int u = tap - v * tapsOfRow;
   const int outside = (chunks.w - places.x) >> (TYPE == FLOAT32 ? 4 : TYPE == FLOAT16 ? 3 : 2);
   [[unroll]] for (int p = 0; p < POSITIONS; ++p) {
     const int y = rows.top[p] + v * moves.z;
@@ -127,12 +165,14 @@ int[MOST] cellsOf(Rows rows, int tap) {
 
 // The stored results of four channels.
 vec4 finishedReals(vec4 sums, int channel) {
-  return activatedFour(sums + loadFour(FLOAT32, places.z, channel >> 2), ACTIVATION);
+  const vec4 bias = loadFour(IS_RAW ? TYPE : FLOAT32, places.z, channel >> 2);
+  return activatedFour(sums + bias, ACTIVATION);
 }
 ivec4 finishedBytes(ivec4 totals, int channel) {
-  totals += ivec4(quad((places.z + channel * 4) >> 4));
+  const ivec4 bias = ivec4(quad((places.z + channel * 4) >> 4));
+  const vec4 sums = IS_RAW ? longSum(totals, bias) : vec4(totals + bias);
   const vec4 multipliers = loadFour(FLOAT32, scales.x, channel >> 2);
-  return requantised(totals, multipliers, OutputScale(scales.z, range.x, range.y));
+  return requantised(sums, multipliers, OutputScale(scales.z, range.x, range.y));
 }
 
 // Element `i` of four channels from `channel` on; those behind the last channel are left out.
@@ -157,40 +197,43 @@ void storeBytes(int i, int channel, ivec4 values) {
   }
 }
 
-// Adds the products of four `i` of the cells.
-void addFour(int cells[MOST], int i, int weights, int lane, inout float sums[CHANNELS][MOST]) {
+// Adds the products of four `i` of the cells. On a software device, a work item reads the weights of
+// one channel, and gets the others from its neighbours.
+void addFour(int cells[MOST], int i, int weights, inout float sums[CHANNELS][MOST]) {
   vec4 values[MOST];
   [[unroll]] for (int p = 0; p < POSITIONS; ++p) values[p] = valuesAt(cells[p] + i);
 #ifdef SOFTWARE
-  const vec4 own = IS_TENSOR ? tensorFour(lane, i) : weightsAt(weights + lane);
+  const vec4 own = weightsAt(weights);
 #endif
   [[unroll]] for (int c = 0; c < CHANNELS; ++c) {
 #ifdef SOFTWARE
     const vec4 weight = subgroupShuffle(own, c);
 #else
-    const vec4 weight = IS_TENSOR ? tensorFour(c, i) : weightsAt(weights + c);
+    const vec4 weight = weightsAt(weights + c * channelStep());
 #endif
     [[unroll]] for (int p = 0; p < POSITIONS; ++p) sums[c][p] += dot(values[p], weight);
   }
 }
 
 // The same for fours `i` to i + 3 of bytes.
-void addSixteen(int cells[MOST], int i, int weights, int lane,
-                inout float sums[CHANNELS][MOST]) {
+void addSixteen(int cells[MOST], int i, int weights, inout float sums[CHANNELS][MOST]) {
   ivec4 words[MOST];
   [[unroll]] for (int p = 0; p < POSITIONS; ++p) {
     words[p] = ivec4(quad((places.x >> 4) + ((cells[p] + i) >> 2)));
   }
-  const int own = (places.y + weights * 4) >> 4;
 #ifdef SOFTWARE
-  const ivec4 ownWords = ivec4(quad(own + lane));
+  const ivec4 ownWords = ivec4(quad((places.y >> 4) + (weights >> 2)));
 #else
   ivec4 filterWords[CHANNELS];
-  [[unroll]] for (int c = 0; c < CHANNELS; ++c) filterWords[c] = ivec4(quad(own + c));
+  [[unroll]] for (int c = 0; c < CHANNELS; ++c) {
+    filterWords[c] = ivec4(quad((places.y >> 4) + ((weights + c * channelStep()) >> 2)));
+  }
 #endif
   [[unroll]] for (int j = 0; j < 4; ++j) {
     vec4 values[MOST];
-    [[unroll]] for (int p = 0; p < POSITIONS; ++p) values[p] = fourBytes(TYPE, words[p][j]);
+    [[unroll]] for (int p = 0; p < POSITIONS; ++p) {
+      values[p] = withoutZero(fourBytes(TYPE, words[p][j]));
+    }
 #ifdef SOFTWARE
     const vec4 ownWeights = fourBytes(RESULT_TYPE, ownWords[j]) - float(scales.y);
 #endif
@@ -206,45 +249,57 @@ void addSixteen(int cells[MOST], int i, int weights, int lane,
 }
 
 // The same for the fours from x to y, the latter excluded.
-void addFours(int cells[MOST], ivec2 fours, int weights, int lane,
-              inout float sums[CHANNELS][MOST]) {
+void addFours(int cells[MOST], ivec2 fours, int weights, inout float sums[CHANNELS][MOST]) {
   if (IS_WIDE) {
     for (int i = fours.x; i < fours.y; i += 4) {
-      addSixteen(cells, i, weights + i * CHANNELS, lane, sums);
+      addSixteen(cells, i, weights + i * WEIGHT_STEP, sums);
     }
   } else {
-    for (int i = fours.x; i < fours.y; ++i) {
-      addFour(cells, i, weights + i * CHANNELS, lane, sums);
+    for (int i = fours.x; i < fours.y; ++i) addFour(cells, i, weights + i * WEIGHT_STEP, sums);
+  }
+}
+
+// The same for the taps from x to y, the latter excluded. `c`: the channel whose weights are read.
+void addChunk(Rows rows, int block, int c, ivec2 taps, ivec2 fours,
+              inout float sums[CHANNELS][MOST]) {
+  if (IS_FLAT) {
+    addFours(rows.first, fours, weightsOf(block, 0, c), sums);
+  } else {
+    for (int tap = taps.x; tap < taps.y; ++tap) {
+      addFours(cellsOf(rows, tap), fours, weightsOf(block, tap, c), sums);
     }
   }
 }
 
-// The same for the taps from x to y, the latter excluded.
-void addChunk(Rows rows, int block, int lane, ivec2 taps, ivec2 fours,
-              inout float sums[CHANNELS][MOST]) {
-  if (IS_FLAT) {
-    addFours(rows.first, fours, block * extents.w * CHANNELS, lane, sums);
-  } else {
-    for (int tap = taps.x; tap < taps.y; ++tap) {
-      const int weights = (block * result.w + tap) * extents.w * CHANNELS;
-      addFours(cellsOf(rows, tap), fours, weights, lane, sums);
-    }
-  }
+// The place of a position in the result; negative: it is behind the last row or column.
+int placeOf(int part, int position) {
+  if (!IS_TRANSPOSED) return part * extents.x + position;
+  const int cells = result.x * result.y;
+  const int n = quickQuotient(position, cells);
+  const int y = quickQuotient(position - n * cells, result.y);
+  const int x = position - n * cells - y * result.y;
+  const ivec2 at = phase + ivec2(y, x) * moves.xy;
+  return at.x < parts.y && at.y < parts.z ? (n * parts.y + at.x) * parts.z + at.y : -1;
 }
 
 void computeTile(int item) {
   const int lane = item % LANES;
+#ifdef SOFTWARE
+  const int own = lane;
+#else
+  const int own = 0;
+#endif
   int tile = tileOf(item);
-  const int n = IS_TENSOR ? quickQuotient(tile, batch.x) : 0;
-  if (IS_TENSOR) tile -= n * batch.x;
+  const int part = IS_ROWS || IS_TRANSPOSED ? quickQuotient(tile, parts.x) : 0;
+  tile -= part * parts.x;
+  if (IS_TRANSPOSED) startPhase(part);
   const int stripe = quickQuotient(tile, extents.z);
   const int block = tile - stripe * extents.z;
   const int position = (stripe * LANES + lane) * POSITIONS;
   Rows rows = rowsOf(position, block);
-  if (IS_TENSOR) {
-    filterFirst = n * batch.z;
-    firstChannel = block * CHANNELS;
-    [[unroll]] for (int p = 0; p < POSITIONS; ++p) rows.first[p] += n * batch.y;
+  if (IS_ROWS && !IS_TRANSPOSED) {
+    firstWeight = part * parts.z;
+    [[unroll]] for (int p = 0; p < POSITIONS; ++p) rows.first[p] += part * parts.y;
   }
 
   float sums[CHANNELS][MOST];
@@ -257,16 +312,16 @@ void computeTile(int item) {
   }
   // Sums of bytes are exact as floats within a chunk.
   if (IS_WHOLE) {
-    addChunk(rows, block, lane, ivec2(0, IS_FLAT ? 1 : result.w), ivec2(0, extents.w), sums);
+    addChunk(rows, block, own, ivec2(0, tapCount), ivec2(0, extents.w), sums);
     [[unroll]] for (int c = 0; c < CHANNELS; ++c) {
       [[unroll]] for (int p = 0; p < POSITIONS; ++p) totals[c][p] = int(sums[c][p]);
     }
   } else {
-    for (int tap = 0; tap < result.w; tap += chunks.y) {
+    for (int tap = 0; tap < tapCount; tap += chunks.y) {
       for (int four = 0; four < extents.w; four += chunks.z) {
-        const ivec2 taps = ivec2(tap, min(tap + chunks.y, result.w));
+        const ivec2 taps = ivec2(tap, min(tap + chunks.y, tapCount));
         const ivec2 fours = ivec2(four, min(four + chunks.z, extents.w));
-        addChunk(rows, block, lane, taps, fours, sums);
+        addChunk(rows, block, own, taps, fours, sums);
         [[unroll]] for (int c = 0; c < CHANNELS; ++c) {
           [[unroll]] for (int p = 0; p < POSITIONS; ++p) {
             totals[c][p] += int(sums[c][p]);
@@ -280,7 +335,9 @@ void computeTile(int item) {
     const int channel = block * CHANNELS + c;
     [[unroll]] for (int p = 0; p < POSITIONS; ++p) {
       if (position + p >= extents.x) continue;
-      const int i = (n * extents.x + position + p) * extents.y + channel;
+      const int place = placeOf(part, position + p);
+      if (place < 0) continue;
+      const int i = place * extents.y + channel;
       if (isReal(TYPE)) {
         const vec4 four = vec4(sums[c][p], sums[c + 1][p], sums[c + 2][p], sums[c + 3][p]);
         storeReals(i, channel, finishedReals(four, channel));
@@ -298,9 +355,7 @@ void computeSingle(int item) {
   const int row = quickQuotient(item, extents.z * CHANNELS);
   const int channel = item - row * extents.z * CHANNELS;
   const int first = row * steps.z;
-  // In fours, or sixteens.
-  const int depth = IS_WIDE ? extents.w >> 2 : extents.w;
-  int weights = (channel / CHANNELS) * depth * CHANNELS + channel % CHANNELS;
+  const int weights = weightsOf(channel / CHANNELS, 0, channel % CHANNELS);
   float sum = 0.0;
   int total = 0;
   for (int firstFour = 0; firstFour < extents.w; firstFour += chunks.z) {
@@ -308,17 +363,15 @@ void computeSingle(int item) {
     if (IS_WIDE) {
       for (int i = firstFour; i < lastFour; i += 4) {
         const ivec4 values = ivec4(quad((places.x >> 4) + ((first + i) >> 2)));
-        const ivec4 own = ivec4(quad((places.y >> 4) + weights));
+        const ivec4 own = ivec4(quad((places.y >> 4) + ((weights + i * WEIGHT_STEP) >> 2)));
         [[unroll]] for (int j = 0; j < 4; ++j) {
           const vec4 weight = fourBytes(RESULT_TYPE, own[j]) - float(scales.y);
-          sum += dot(fourBytes(TYPE, values[j]), weight);
+          sum += dot(withoutZero(fourBytes(TYPE, values[j])), weight);
         }
-        weights += CHANNELS;
       }
     } else {
       for (int i = firstFour; i < lastFour; ++i) {
-        sum += dot(valuesAt(first + i), weightsAt(weights));
-        weights += CHANNELS;
+        sum += dot(valuesAt(first + i), weightsAt(weights + i * WEIGHT_STEP));
       }
     }
     if (isReal(TYPE)) continue;
@@ -328,24 +381,26 @@ void computeSingle(int item) {
   if (channel >= extents.y) return;
   const int i = row * extents.y + channel;
   if (isReal(TYPE)) {
-    const float value = sum + loadReal(FLOAT32, places.z, channel);
+    const float value = sum + loadReal(IS_RAW ? TYPE : FLOAT32, places.z, channel);
     storeReal(TYPE, places.w, i, activated(value, ACTIVATION));
   } else {
-    total += loadInteger(INT32, places.z, channel);
+    const int bias = loadInteger(INT32, places.z, channel);
+    const vec4 sums = IS_RAW ? longSum(ivec4(total), ivec4(bias)) : vec4(total + bias);
     const vec4 multiplier = vec4(loadReal(FLOAT32, scales.x, channel));
     const OutputScale scale = OutputScale(scales.z, range.x, range.y);
-    storeInteger(TYPE, places.w, i, requantised(ivec4(total), multiplier, scale).x);
+    storeInteger(TYPE, places.w, i, requantised(sums, multiplier, scale).x);
   }
 }
 
-// Parameters: image, -, -, result; positions, channels, fours of a position, -.
+// Parameters: image, -, value of the new channels, result; positions, channels, fours of a
+// position, -.
 void widen(int item) {
   const int position = quickQuotient(item, extents.z);
   const int four = item - position * extents.z;
   const int first = position * extents.y + four * 4;
-  vec4 values = vec4(0.0);
+  vec4 values = vec4(places.z);
   if (!IS_ODD) {
-    if (four * 4 < extents.y) values = valuesAt(first >> 2);
+    if (four * 4 < extents.y) values = loadFour(TYPE, places.x, first >> 2);
   } else {
     [[unroll]] for (int c = 0; c < 4; ++c) {
       if (four * 4 + c < extents.y) {

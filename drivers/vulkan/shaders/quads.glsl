@@ -71,8 +71,10 @@ struct OutputScale {
   int low;
   int high;
 };
-ivec4 requantised(ivec4 total, vec4 multiplier, OutputScale scale) {
+ivec4 requantised(vec4 sums, vec4 multiplier, OutputScale scale) {
   const vec4 low = vec4(scale.low - scale.zeroPoint);
   const vec4 high = vec4(scale.high - scale.zeroPoint);
-  return ivec4(roundEven(clamp(vec4(total) * multiplier, low, high))) + scale.zeroPoint;
+  return ivec4(roundEven(clamp(sums * multiplier, low, high))) + scale.zeroPoint;
 }
+// Of 32-bit numbers, rounded once.
+vec4 longSum(ivec4 a, ivec4 b) { return vec4(dvec4(a) + dvec4(b)); }

@@ -8,9 +8,8 @@ const int SUM = 0;
 const int AVERAGE = 1;
 const int NORM = 2;
 const int MAXIMUM = 3;
-const int TRANSPOSED = 4;  // a sum, over the input's cells that reach the position
 
-const bool IS_SUM = FUNCTION == SUM || FUNCTION == TRANSPOSED;
+const bool IS_SUM = FUNCTION == SUM;
 const int NO_BIAS = 8;  // in OPTION, beside the activation
 const bool HAS_BIAS = OPTION < NO_BIAS;
 
@@ -32,20 +31,12 @@ Position positionOf(int item) {
   const int y = item % parameter(4);
   const int n = item / parameter(4);
   const int group = channel / parameter(25);
-  const bool isTransposed = FUNCTION == TRANSPOSED;
   return Position(channel,
-                  isTransposed ? y + parameter(23) : y * parameter(19) - parameter(23),
-                  isTransposed ? x + parameter(24) : x * parameter(20) - parameter(24),
+                  y * parameter(19) - parameter(23),
+                  x * parameter(20) - parameter(24),
                   n * parameter(7) + group * parameter(26) * parameter(10),
                   n * parameter(37) + channel * parameter(27),
                   n * parameter(11) + y * parameter(12) + x * parameter(13) + channel * parameter(14));
-}
-
-// The input's coordinate for a tap of the filter; negative if there is none.
-int coordinate(int first, int tap, int dilation, int stride) {
-  if (FUNCTION != TRANSPOSED) return first + tap * dilation;
-  const int distance = first - tap;
-  return distance >= 0 && distance % stride == 0 ? distance / stride : -1;
 }
 
 bool isInside(int at, int extent) { return at >= 0 && at < extent; }
@@ -55,10 +46,10 @@ void computeReal(Position p) {
   float highest = 0.0;
   int cells = 0;
   for (int v = 0; v < parameter(17); ++v) {
-    const int y = coordinate(p.top, v, parameter(21), parameter(19));
+    const int y = p.top + v * parameter(21);
     if (!isInside(y, parameter(15))) continue;
     for (int u = 0; u < parameter(18); ++u) {
-      const int x = coordinate(p.left, u, parameter(22), parameter(20));
+      const int x = p.left + u * parameter(22);
       if (!isInside(x, parameter(16))) continue;
       const int cell = p.image + y * parameter(8) + x * parameter(9);
       if (IS_SUM) {
@@ -96,10 +87,10 @@ void computeInteger(Position p) {
   int highest = -256;
   int cells = 0;
   for (int v = 0; v < parameter(17); ++v) {
-    const int y = coordinate(p.top, v, parameter(21), parameter(19));
+    const int y = p.top + v * parameter(21);
     if (!isInside(y, parameter(15))) continue;
     for (int u = 0; u < parameter(18); ++u) {
-      const int x = coordinate(p.left, u, parameter(22), parameter(20));
+      const int x = p.left + u * parameter(22);
       if (!isInside(x, parameter(16))) continue;
       const int cell = p.image + y * parameter(8) + x * parameter(9);
       if (IS_SUM) {

@@ -71,7 +71,8 @@ Status checkArgument(const GraphBuilder& builder, const FileTensor& passed, cons
   return checkFits(builder, input, value);
 }
 
-// Gives output i of the node the value of an operand.
+}  // namespace
+
 Status giveResult(Node& node, size_t i, uint32_t operand) {
   GraphBuilder& builder = node.builder();
   HALYARD_ASSIGN_OR_RETURN(const FileTensor tensor, node.outputInfo(i));
@@ -86,6 +87,8 @@ Status giveResult(Node& node, size_t i, uint32_t operand) {
   }
   return okStatus();
 }
+
+namespace {
 
 // Converts the operators of the current subgraph, whose inputs are `values`. Returns the operands
 // of its outputs.
@@ -402,14 +405,16 @@ Status convertWhile(Node& node) {
   return builder.addControlFlow(OperationType::WHILE, std::move(inputs), std::move(outputs));
 }
 
-// The effects of the subgraph are the values of variables and tables. Operators that read them are
-// refused, so nothing is left to do.
+// The effects of the subgraph are the first values of variables, and tables. Operators that read
+// tables are refused.
 Status convertCallOnce(Node& node) {
   HALYARD_RETURN_IF_ERROR(node.expectCounts(0, 0, 0));
   const int32_t index = node.options<tfl::CallOnceOptions>()->init_subgraph_index();
   HALYARD_ASSIGN_OR_RETURN(const Callee callee, calleeOf(node, index, 0, 0));
   HALYARD_RETURN_IF_ERROR(node.builder().beginCall(*callee));
+  Status taken = takeFirstValues(node.builder(), *callee);
   node.builder().endCall();
+  if (!taken.ok()) return taken.annotate(callee->text());
   return callee->check();
 }
 

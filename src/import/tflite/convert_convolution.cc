@@ -353,19 +353,19 @@ Status convertDepthwiseConv2d(Node& node) {
   return node.builder().addOperation(OperationType::DEPTHWISE_CONV_2D, std::move(inputs), {y});
 }
 
-Status convertTransposeConv(Node& node) {
-  HALYARD_RETURN_IF_ERROR(node.expectCounts(3, 4, 1));
-  const auto& options = *node.options<tfl::TransposeConvOptions>();
-  HALYARD_ASSIGN_OR_RETURN(const int32_t padding, Node::paddingCode(options.padding()));
-  HALYARD_ASSIGN_OR_RETURN(const int32_t activation,
-                           Node::fuseCode(options.fused_activation_function()));
-  if (options.stride_w() < 1 || options.stride_h() < 1) {
-    return badData("strides {}x{} (width x height), expected at least 1", options.stride_w(),
-                   options.stride_h());
+// Where a transposed convolution has its input and its bias, and how its window moves.
+struct TransposedWindow {
+  size_t inputIndex, biasIndex;
+  std::vector<int32_t> outputShape;
+  int32_t padding, strideWidth, strideHeight, activation;
+};
+
+Status addTransposeConv(Node& node, const TransposedWindow& window) {
+  if (window.strideWidth < 1 || window.strideHeight < 1) {
+    return badData("strides {}x{} (width x height), expected at least 1", window.strideWidth,
+                   window.strideHeight);
   }
-  HALYARD_ASSIGN_OR_RETURN(const std::vector<int32_t> shape,
-                           node.constantInts(0, "the shape of the output", 4));
-  HALYARD_ASSIGN_OR_RETURN(const uint32_t x, node.input(2));
+  HALYARD_ASSIGN_OR_RETURN(const uint32_t x, node.input(window.inputIndex));
   HALYARD_ASSIGN_OR_RETURN(const FileTensor weights, node.inputInfo(1));
   if (isDynamicallyQuantized(node, x, weights)) {
     return unsupported("dynamic-range quantisation ({})", weights.text());
@@ -373,18 +373,33 @@ Status convertTransposeConv(Node& node) {
   HALYARD_ASSIGN_OR_RETURN(const uint32_t f, filter(node, x, weights, 0));
   HALYARD_RETURN_IF_ERROR(checkRank4(node.operand(f), "filter"));
   HALYARD_ASSIGN_OR_RETURN(const uint32_t y, node.output(0));
-  HALYARD_ASSIGN_OR_RETURN(const uint32_t b, bias(node, x, f, y, node.operand(f).dimensions[0], 3));
+  HALYARD_ASSIGN_OR_RETURN(const uint32_t b,
+                           bias(node, x, f, y, node.operand(f).dimensions[0], window.biasIndex));
   HALYARD_ASSIGN_OR_RETURN(
       const uint32_t target,
-      node.builder().int32Tensor({static_cast<uint32_t>(shape.size())}, shape));
+      node.builder().int32Tensor({static_cast<uint32_t>(window.outputShape.size())},
+                                 window.outputShape));
   OperandIndexes inputs = {x, f, b, target};
-  for (int32_t value : {padding, options.stride_w(), options.stride_h(), activation}) {
+  for (int32_t value :
+       {window.padding, window.strideWidth, window.strideHeight, window.activation}) {
     HALYARD_ASSIGN_OR_RETURN(const uint32_t scalar, node.builder().int32Scalar(value));
     inputs.push_back(scalar);
   }
   HALYARD_ASSIGN_OR_RETURN(const uint32_t nchw, node.builder().boolScalar(false));
   inputs.push_back(nchw);
   return node.builder().addOperation(OperationType::TRANSPOSE_CONV_2D, std::move(inputs), {y});
+}
+
+Status convertTransposeConv(Node& node) {
+  HALYARD_RETURN_IF_ERROR(node.expectCounts(3, 4, 1));
+  const auto& options = *node.options<tfl::TransposeConvOptions>();
+  HALYARD_ASSIGN_OR_RETURN(const int32_t padding, Node::paddingCode(options.padding()));
+  HALYARD_ASSIGN_OR_RETURN(const int32_t activation,
+                           Node::fuseCode(options.fused_activation_function()));
+  HALYARD_ASSIGN_OR_RETURN(std::vector<int32_t> shape,
+                           node.constantInts(0, "the shape of the output", 4));
+  return addTransposeConv(
+      node, {2, 3, std::move(shape), padding, options.stride_w(), options.stride_h(), activation});
 }
 
 // The shape of a fully connected layer: [batch, depth] x [units, depth] -> [batch, units]. The
@@ -502,5 +517,35 @@ constexpr Converter kConverters[] = {
 }  // namespace
 
 std::span<const Converter> convolutionConverters() { return kConverters; }
+
+// The options are three INT32: the padding (1: SAME, 2: VALID) and the strides (width, height).
+// Newer converters append more. The shape of the output is in the file only.
+Status convertTransposeConvBias(Node& node) {
+  HALYARD_RETURN_IF_ERROR(node.expectCounts(3, 3, 1));
+  int32_t values[3] = {};
+  const std::span<const uint8_t> bytes = node.op().customOptions;
+  if (bytes.size() < sizeof values) {
+    return badData("has options of {} bytes, expected at least {}", bytes.size(), sizeof values);
+  }
+  std::memcpy(values, bytes.data(), sizeof values);
+  const auto [padding, strideWidth, strideHeight] = values;
+  if (padding < 1 || padding > 2) {
+    return badData("the padding is {}, expected 1 (SAME) or 2 (VALID)", padding);
+  }
+  HALYARD_ASSIGN_OR_RETURN(const int32_t activation,
+                           Node::fuseCode(tfl::ActivationFunctionType::NONE));
+  HALYARD_ASSIGN_OR_RETURN(const FileTensor output, node.outputInfo(0));
+  if (output.dims.size() != 4) {
+    return badData("the output ({}) has shape {}, expected rank 4", output.text(),
+                   shapeText(output.dims));
+  }
+  return addTransposeConv(node, {0,
+                                 2,
+                                 {output.dims.begin(), output.dims.end()},
+                                 padding,
+                                 strideWidth,
+                                 strideHeight,
+                                 activation});
+}
 
 }  // namespace halyard::import

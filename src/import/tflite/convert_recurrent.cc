@@ -29,13 +29,15 @@ const tfl::UnidirectionalSequenceLSTMOptions& optionsOf(const Node& node) {
   return *node.options<tfl::UnidirectionalSequenceLSTMOptions>();
 }
 
-// Returns the value with which an execution starts a variable. It is a constant of `zero` in every
-// byte. With keepsStates it is an input of the model.
+// Returns the value with which an execution starts a variable. Its first value has `zero` in every
+// byte. It is a constant or, if states are kept, an input of the model.
 Result<uint32_t> initialState(Node& node, size_t i, Operand operand, uint8_t zero) {
   HALYARD_ASSIGN_OR_RETURN(const FileTensor tensor, node.inputInfo(i));
-  if (node.builder().keepsStates()) return node.builder().beginState(tensor, std::move(operand));
   const std::optional<uint32_t> size = knownByteSize(operand.type, operand.dimensions);
   if (!size) return badData("the state ({}) has no shape", tensor.text());
+  if (node.builder().keepsStates()) {
+    return node.builder().beginState(tensor, std::move(operand), {*size, zero});
+  }
   HALYARD_ASSIGN_OR_RETURN(const uint32_t state,
                            node.builder().addFilledConstant(std::move(operand), *size, zero,
                                                             node.builder().nameOf(tensor)),

@@ -98,6 +98,11 @@ Status reshapeToComputed(Node& node) {
 
 Status convertReshape(Node& node) {
   HALYARD_RETURN_IF_ERROR(node.expectCounts(1, 2, 1));
+  if (node.hasInput(1) && node.builder().file().isEmptyList(node.inputTensor(1))) {
+    HALYARD_ASSIGN_OR_RETURN(const uint32_t x, node.input(0));
+    HALYARD_ASSIGN_OR_RETURN(Shape scalar, resolveTarget({}, fileDims(node, x)));
+    return reshapeTo(node, std::move(scalar));
+  }
   HALYARD_ASSIGN_OR_RETURN(std::vector<int32_t> target, reshapeTarget(node));
   const bool isComputed = node.hasInput(1) && !node.isKnown(1);
   if (isComputed && (target.empty() || std::ranges::count(target, -1) > 1)) {

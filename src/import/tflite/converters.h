@@ -38,6 +38,7 @@ std::span<const Converter> scatterConverters();
 std::span<const Converter> shapeConverters();
 std::span<const Converter> spatialConverters();
 std::span<const Converter> stablehloConverters();
+std::span<const Converter> variableConverters();
 std::span<const Converter> volumeConverters();
 
 // The converter of a builtin operator; null if the importer has none.
@@ -46,9 +47,16 @@ const Converter* converterOf(tfl::BuiltinOperator op);
 // Converts all operators of the builder's subgraph.
 Status convertGraph(GraphBuilder& builder);
 
-// A custom operator with options in a FlexBuffer; see convert_detection.cc.
-inline constexpr std::string_view kDetectionOperator = "TFLite_Detection_PostProcess";
-Status convertDetectionPostprocess(Node& node);
+// A custom operator. Its options are bytes in a layout of its own.
+struct CustomConverter {
+  std::string_view name;
+  Status (*convert)(Node& node);
+};
+// The converter of the custom operator of this name; null if the importer has none.
+const CustomConverter* customConverterOf(std::string_view name);
+
+Status convertDetectionPostprocess(Node& node);  // TFLite_Detection_PostProcess
+Status convertTransposeConvBias(Node& node);     // MediaPipe's Convolution2DTransposeBias
 
 // Converts operations that NNAPI supports directly: inputs in order, and any quantisation of the
 // output.
@@ -75,8 +83,12 @@ Result<uint32_t> foldedToFloat(GraphBuilder& builder, const FileTensor& tensor);
 // Returns the state of a recurrent layer: zeros for a variable, otherwise input i.
 Result<uint32_t> initialFloatState(Node& node, size_t i);
 // Makes the operand `after` the value of the variable of input i after an execution. Does nothing
-// without keepsStates, or if the input is no variable.
+// for StateUse::FIRST_VALUES, or if the input is no variable.
 Status keepState(Node& node, size_t i, uint32_t after);
+// Gives output i of the node the value of an operand, which must have its type and shape.
+Status giveResult(Node& node, size_t i, uint32_t operand);
+// Gives variables of resources their first values, which the subgraph assigns from constants.
+Status takeFirstValues(GraphBuilder& builder, const VerifiedFile& subgraph);
 // Returns NNAPI's code for the activation of a recurrent layer.
 Result<int32_t> cellActivation(tfl::ActivationFunctionType activation);
 

@@ -1,6 +1,7 @@
 // Builds the model: operands for tensors, constants, operations with inferred shapes.
 #include "import/tflite/graph_builder.h"
 
+#include <fmt/ranges.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -52,17 +53,6 @@ std::optional<OperandType> plainOperandType(tfl::TensorType type) {
   }
 }
 
-ElementForm formOf(tfl::TensorType type) {
-  if (type == tfl::TensorType::INT64) return ElementForm::INT64;
-  return type == tfl::TensorType::COMPLEX64 ? ElementForm::COMPLEX64 : ElementForm::SAME;
-}
-
-// A scalar gets a shape of rank 1, because a tensor of rank 0 has an unknown shape in NNAPI.
-Shape orScalar(Shape dims, tfl::TensorType type) {
-  if (!dims.empty()) return dims;
-  return {type == tfl::TensorType::COMPLEX64 ? 2u : 1u};
-}
-
 // Writes without a mapping, whose pages would be faulted in one by one.
 Status writeTo(const SharedMemory& pool, size_t offset, std::span<const uint8_t> bytes) {
   while (!bytes.empty()) {
@@ -77,6 +67,16 @@ Status writeTo(const SharedMemory& pool, size_t offset, std::span<const uint8_t>
 }
 
 }  // namespace
+
+ElementForm formOf(tfl::TensorType type) {
+  if (type == tfl::TensorType::INT64) return ElementForm::INT64;
+  return type == tfl::TensorType::COMPLEX64 ? ElementForm::COMPLEX64 : ElementForm::SAME;
+}
+
+Shape orScalar(Shape dims, tfl::TensorType type) {
+  if (!dims.empty()) return dims;
+  return {type == tfl::TensorType::COMPLEX64 ? 2u : 1u};
+}
 
 GraphBuilder::GraphBuilder(const VerifiedFile& file, const ImportOptions& options)
     : options_(options),
@@ -111,7 +111,44 @@ Status GraphBuilder::checkHasBatch(const FileTensor& tensor) {
   return okStatus();
 }
 
+Status GraphBuilder::giveShape(const FileTensor& tensor, Operand& operand) {
+  const std::string name = displayName(file().tensorName(tensor.index));
+  for (const InputShape& shape : options_.inputShapes) {
+    if (shape.name != name) continue;
+    bool fits = shape.dims.size() == tensor.dims.size();
+    for (size_t d = 0; fits && d < shape.dims.size(); ++d) {
+      fits = shape.dims[d] == tensor.dims[d] || (tensor.isOpen(d) && shape.dims[d] > 0);
+    }
+    if (fits) {
+      operand.dimensions = shape.dims;
+      return okStatus();
+    }
+    std::vector<std::string> known;
+    for (size_t d = 0; d < tensor.dims.size(); ++d) {
+      known.push_back(tensor.isOpen(d) ? "?" : std::to_string(tensor.dims[d]));
+    }
+    return badData("{} has the shape [{}] in the file, and {} does not fit", tensor.text(),
+                   fmt::join(known, ","), shapeText(shape.dims));
+  }
+  return okStatus();
+}
+
+// Checks whether each shape is that of an input.
+Status GraphBuilder::checkShapes() const {
+  std::vector<std::string> names;
+  for (const int32_t index : file().inputs()) {
+    names.push_back(displayName(file().tensorName(index)));
+  }
+  for (const InputShape& shape : options_.inputShapes) {
+    if (std::ranges::find(names, shape.name) != names.end()) continue;
+    return badData("no input '{}' for the shape {}; the model has {}", shape.name,
+                   shapeText(shape.dims), fmt::join(names, ", "));
+  }
+  return okStatus();
+}
+
 Status GraphBuilder::beginGraph() {
+  HALYARD_RETURN_IF_ERROR(checkShapes());
   const std::span<const int32_t> inputs = file().inputs();
   for (size_t i = 0; i < inputs.size(); ++i) {
     const int32_t index = inputs[i];
@@ -134,6 +171,7 @@ Status GraphBuilder::beginGraph() {
       HALYARD_RETURN_IF_ERROR(checkHasBatch(tensor), "model input {}", i);
       operand.dimensions[0] = options_.batch;
     }
+    HALYARD_RETURN_IF_ERROR(giveShape(tensor, operand), "model input {}", i);
     operand.lifetime = Lifetime::SUBGRAPH_INPUT;
     HALYARD_ASSIGN_OR_RETURN(const uint32_t added, addOperand(std::move(operand), tensor));
     HALYARD_RETURN_IF_ERROR(bind(tensor, added));
@@ -544,8 +582,10 @@ Result<ImportedModel> GraphBuilder::finish() {
   ImportedModel result;
   result.inputs = ports(file().inputs());
   result.outputs = ports(file().outputs());
-  for (const State& state : states_) {
-    result.states.push_back({state.tensor, port(state.tensor, state.before, ElementForm::SAME)});
+  for (State& state : states_) {
+    result.states.push_back({state.tensor,
+                             port(std::move(state.name), state.before, ElementForm::SAME),
+                             std::move(state.first)});
   }
   HALYARD_RETURN_IF_ERROR(file().check());
   result.description = displayName(file().description(), 1000);

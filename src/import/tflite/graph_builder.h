@@ -33,6 +33,12 @@ class Budget {
   uint64_t left_;
 };
 
+// Returns how an operand represents elements of this type.
+ElementForm formOf(tfl::TensorType type);
+// Returns the dimensions of a tensor's operand. A scalar gets a shape of rank 1, because a tensor
+// of rank 0 has an unknown shape in NNAPI.
+Shape orScalar(Shape dims, tfl::TensorType type);
+
 class GraphBuilder {
  public:
   explicit GraphBuilder(const VerifiedFile& file, const ImportOptions& options = {});
@@ -44,7 +50,7 @@ class GraphBuilder {
   const ImportOptions& options() const { return options_; }
   // Returns whether operations of kTfliteExtension should replace many operations of the API.
   bool prefersExtension() const { return options_.extension == ExtensionUse::PREFERRED; }
-  bool keepsStates() const { return options_.keepsStates; }
+  bool keepsStates() const { return options_.states != StateUse::FIRST_VALUES; }
   const Operand& operand(uint32_t index) const { return model_.main.operands[index]; }
   Operand& operand(uint32_t index) { return model_.main.operands[index]; }
   // Both return an empty text if names are left out.
@@ -96,10 +102,22 @@ class GraphBuilder {
   Result<uint32_t> write(int32_t tensor, std::optional<OperandType> type = std::nullopt);
   // Binds a tensor to an existing operand.
   Status bind(const FileTensor& tensor, uint32_t operand);
-  // With keepsStates: adds an input with the value that a variable has before the execution.
-  Result<uint32_t> beginState(const FileTensor& tensor, Operand operand);
+  // If states are kept: adds an input with the value that a variable has before the execution.
+  // `first`: its size in bytes, and the byte that its first value consists of.
+  Result<uint32_t> beginState(const FileTensor& tensor, Operand operand,
+                              std::pair<size_t, uint8_t> first);
   // Makes the operand, which an operation writes, the variable's value after the execution.
   void endState(int32_t tensor, uint32_t operand);
+  // The variables of resources. Names are those of the file.
+
+  // Makes a tensor of the subgraph the handle of a variable.
+  Status nameHandle(int32_t tensor, std::string variable);
+  // Gives a variable the value that it has before the first execution: a constant of any subgraph.
+  Status giveFirstValue(const std::string& variable, const FileTensor& constant);
+  // Returns the operand with the value that the variable of this handle has now.
+  Result<uint32_t> readVariable(int32_t handle);
+  Status assignVariable(int32_t handle, uint32_t value);
+
   bool isModelOutput(int32_t tensor) const;
   // Returns the operand that `read` has returned before, if any; for tensors with several readings.
   std::optional<uint32_t> known(int32_t tensor) const;
@@ -175,15 +193,26 @@ class GraphBuilder {
     explicit Graph(const VerifiedFile& of) : file(&of), bindings(of.tensorCount()) {}
 
     const VerifiedFile* file;
-    std::vector<Binding> bindings;       // by tensor
-    std::vector<int32_t> outputs;        // those that the model gives back, in ascending order
-    std::map<int32_t, uint32_t> floats;  // by tensor
+    std::vector<Binding> bindings;           // by tensor
+    std::vector<int32_t> outputs;            // those that the model gives back, in ascending order
+    std::map<int32_t, uint32_t> floats;      // by tensor
+    std::map<int32_t, std::string> handles;  // names of variables, by tensor
   };
 
   struct State {
-    int32_t tensor = 0;
+    int32_t tensor = -1;
     uint32_t before = 0;  // operands
     uint32_t after = 0;
+    std::string name;
+    std::vector<uint8_t> first;
+  };
+
+  // The variable of a resource.
+  struct Variable {
+    std::optional<FileRange> first;  // the bytes of a constant
+    std::optional<Operand> type;     // known from its first value or assignment
+    std::optional<uint32_t> now;     // its value at the current node
+    std::optional<size_t> state;     // index in states_, if an execution reads its old value
   };
 
   // The bytes of a constant: the importer's own, or a part of the file.
@@ -227,8 +256,15 @@ class GraphBuilder {
   Status copyInline(Placed placed);
   Status copyToPool(const Placed& placed, size_t poolSize);
   Status giveStates();
+  Status giveShape(const FileTensor& tensor, Operand& operand);
+  Status checkShapes() const;
+  Result<Variable*> variableOf(int32_t handle);
+  Status setVariableType(const std::string& name, Variable& variable, Operand type);
+  Result<uint32_t> firstValueOf(const std::string& name, Variable& variable);
+  // Returns an operand of the same value that only one output of the model has.
+  Result<uint32_t> ownOutput(uint32_t operand);
   std::vector<ModelPort> ports(std::span<const int32_t> tensors) const;
-  ModelPort port(int32_t tensor, uint32_t operand, ElementForm form) const;
+  ModelPort port(std::string name, uint32_t operand, ElementForm form) const;
 
   const ImportOptions options_;
   const std::unique_ptr<Budget> ownBudget_;  // null: the caller's
@@ -241,6 +277,7 @@ class GraphBuilder {
   std::vector<Constant> constants_;                // by operand; empty: not a constant
   std::vector<std::unique_ptr<uint8_t[]>> owned_;  // memory of the importer's own constants
   std::vector<State> states_;
+  std::map<std::string, Variable> variables_;  // by name
   // Operands by type, rank, dimensions and bytes, concatenated to a key. Keys of scalars fit into a
   // string without separate memory.
   std::map<std::string, uint32_t> smallConstants_;

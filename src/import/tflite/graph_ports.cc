@@ -8,29 +8,28 @@ namespace halyard::import {
 std::vector<ModelPort> GraphBuilder::ports(std::span<const int32_t> tensors) const {
   std::vector<ModelPort> result;
   for (const int32_t tensor : tensors) {
-    result.push_back(port(tensor, binding(tensor).operand, formOf(tensor)));
+    result.push_back(
+        port(displayName(file().tensorName(tensor)), binding(tensor).operand, formOf(tensor)));
   }
   return result;
 }
 
-ModelPort GraphBuilder::port(int32_t tensor, uint32_t index, ElementForm form) const {
+ModelPort GraphBuilder::port(std::string name, uint32_t index, ElementForm form) const {
   const Operand& from = operand(index);
-  return {displayName(file().tensorName(tensor)),
-          from.type,
-          from.dimensions,
-          from.scale,
-          from.zeroPoint,
-          form};
+  return {std::move(name), from.type, from.dimensions, from.scale, from.zeroPoint, form};
 }
 
-Result<uint32_t> GraphBuilder::beginState(const FileTensor& tensor, Operand operand) {
+Result<uint32_t> GraphBuilder::beginState(const FileTensor& tensor, Operand operand,
+                                          std::pair<size_t, uint8_t> first) {
   const auto same = std::ranges::find(states_, tensor.index, &State::tensor);
   if (same != states_.end()) {
     return unsupported("{} is the state of another operator, too", tensor.text());
   }
   operand.lifetime = Lifetime::SUBGRAPH_INPUT;
   HALYARD_ASSIGN_OR_RETURN(const uint32_t added, addOperand(std::move(operand), tensor));
-  states_.push_back({tensor.index, added, added});
+  HALYARD_RETURN_IF_ERROR(budget_.spend(first.first), "the state {}", tensor.text());
+  states_.push_back({tensor.index, added, added, displayName(file().tensorName(tensor.index)),
+                     std::vector<uint8_t>(first.first, first.second)});
   return added;
 }
 
@@ -41,8 +40,13 @@ void GraphBuilder::endState(int32_t tensor, uint32_t index) {
 
 // The states follow the other inputs and outputs.
 Status GraphBuilder::giveStates() {
-  for (const State& state : states_) {
-    if (state.after == state.before) {
+  for (const auto& [name, variable] : variables_) {
+    if (variable.state) states_[*variable.state].after = *variable.now;
+  }
+  for (State& state : states_) {
+    if (state.tensor < 0) {
+      HALYARD_ASSIGN_OR_RETURN(state.after, ownOutput(state.after), "variable '{}'", state.name);
+    } else if (state.after == state.before) {
       return badData("tensor {} is a state that no operator writes", state.tensor);
     }
     model_.main.inputIndexes.push_back(state.before);
@@ -80,28 +84,29 @@ Status GraphBuilder::addCopy(uint32_t from, uint32_t to) {
   return addOperation(OperationType::RESHAPE, {from, shape}, {to});
 }
 
-// A tensor that is already an output, an input or a constant becomes an output through a copy.
-Status GraphBuilder::giveOutput(int32_t tensor) {
-  uint32_t given = binding(tensor).operand;
-  std::vector<uint32_t>& outputs = model_.main.outputIndexes;
+// A value that is already an output, an input or a constant becomes an output through a copy.
+Result<uint32_t> GraphBuilder::ownOutput(uint32_t given) {
+  const std::vector<uint32_t>& outputs = model_.main.outputIndexes;
   const bool isTaken = std::ranges::find(outputs, given) != outputs.end();
-  if (isTaken || operand(given).lifetime != Lifetime::SUBGRAPH_OUTPUT) {
-    Operand copy = operand(given);
-    if (!knownElementCount(copy.dimensions)) {
-      return unsupported(
-          "tensor {} is an output of the model that nothing computes, and its shape "
-          "{} is open",
-          tensor, shapeText(copy.dimensions));
-    }
-    copy.lifetime = Lifetime::SUBGRAPH_OUTPUT;
-    copy.location = {};
-    HALYARD_ASSIGN_OR_RETURN(const uint32_t added, addOperand(std::move(copy), operandName(given)));
-    HALYARD_RETURN_IF_ERROR(addCopy(given, added),
-                            "tensor {}, an output of the model that nothing computes", tensor);
-    given = added;
-    graph_.bindings[static_cast<size_t>(tensor)].operand = added;
+  Operand& value = operand(given);
+  if (value.lifetime == Lifetime::TEMPORARY_VARIABLE) value.lifetime = Lifetime::SUBGRAPH_OUTPUT;
+  if (!isTaken && value.lifetime == Lifetime::SUBGRAPH_OUTPUT) return given;
+  Operand copy = value;
+  if (!knownElementCount(copy.dimensions)) {
+    return unsupported("nothing computes it, and its shape {} is open", shapeText(copy.dimensions));
   }
-  outputs.push_back(given);
+  copy.lifetime = Lifetime::SUBGRAPH_OUTPUT;
+  copy.location = {};
+  HALYARD_ASSIGN_OR_RETURN(const uint32_t added, addOperand(std::move(copy), operandName(given)));
+  HALYARD_RETURN_IF_ERROR(addCopy(given, added), "nothing computes it");
+  return added;
+}
+
+Status GraphBuilder::giveOutput(int32_t tensor) {
+  HALYARD_ASSIGN_OR_RETURN(const uint32_t given, ownOutput(binding(tensor).operand),
+                           "tensor {}, an output of the model", tensor);
+  graph_.bindings[static_cast<size_t>(tensor)].operand = given;
+  model_.main.outputIndexes.push_back(given);
   return okStatus();
 }
 

@@ -16,12 +16,23 @@ const Converter* converterOf(tfl::BuiltinOperator op) {
         detectionConverters(), elementwiseConverters(), generatedConverters(), mathConverters(),
         movementConverters(), pickingConverters(), quantizationConverters(), recurrentConverters(),
         reductionConverters(), rnnConverters(), scatterConverters(), shapeConverters(),
-        spatialConverters(), stablehloConverters(), volumeConverters()}) {
+        spatialConverters(), stablehloConverters(), variableConverters(), volumeConverters()}) {
     const auto found =
         std::find_if(table.begin(), table.end(), [op](const Converter& c) { return c.op == op; });
     if (found != table.end()) return &*found;
   }
   return nullptr;
+}
+
+const CustomConverter* customConverterOf(std::string_view name) {
+  static constexpr CustomConverter kConverters[] = {
+      {"TFLite_Detection_PostProcess", convertDetectionPostprocess},
+      {"Convolution2DTransposeBias", convertTransposeConvBias},
+  };
+  const auto* const found =
+      std::find_if(std::begin(kConverters), std::end(kConverters),
+                   [name](const CustomConverter& c) { return c.name == name; });
+  return found == std::end(kConverters) ? nullptr : found;
 }
 
 namespace {
@@ -49,7 +60,7 @@ Status checkOperators(const GraphBuilder& builder, std::span<const Converter* co
   for (size_t i = 0; i < file.operatorCount(); ++i) {
     if (converters[file.op(i).code] != nullptr) continue;
     if (file.builtin(i) == tfl::BuiltinOperator::CUSTOM) {
-      if (file.customName(i) == kDetectionOperator) continue;
+      if (customConverterOf(file.customName(i)) != nullptr) continue;
       return badData("operator {} of node {} is not supported: no such custom operator is known",
                      file.operatorName(i), numberOf(i, builder));
     }
@@ -60,11 +71,11 @@ Status checkOperators(const GraphBuilder& builder, std::span<const Converter* co
   return okStatus();
 }
 
-// `known`: null for the one custom operator.
+// `known`: null for a custom operator.
 Status convertNode(GraphBuilder& builder, size_t index, const Converter* known) {
   if (known == nullptr) {
     Node node(builder, index, kTakesPlain);
-    return convertDetectionPostprocess(node);
+    return customConverterOf(builder.file().customName(index))->convert(node);
   }
   const Converter& converter = *known;
   Node node(builder, index, converter.takes);

@@ -37,15 +37,16 @@ struct ModelPort {
 
 // A variable of the file as an input and an output of the model.
 struct ModelState {
-  int32_t tensor = 0;  // in the file
+  int32_t tensor = -1;  // in the file; -1: the variable of a resource
   ModelPort port;
+  std::vector<uint8_t> first;  // the value before the first execution
 };
 
 struct ImportedModel {
   Model model;                     // passes validateModel
   std::vector<ModelPort> inputs;   // in the order of model.main.inputIndexes
   std::vector<ModelPort> outputs;  // in the order of model.main.outputIndexes
-  // The last inputs, and the last outputs, of the model. Empty without keepsStates.
+  // The last inputs, and the last outputs, of the model. Empty for FIRST_VALUES.
   std::vector<ModelState> states;
   std::string description;
   // By index of main.operands, for dumps; single names may be empty. Empty if names are left out.
@@ -66,6 +67,23 @@ enum class ExtensionUse : uint8_t {
   PREFERRED,
 };
 
+// The use of the values that a file keeps between executions.
+enum class StateUse : uint8_t {
+  // Each execution begins with their first values.
+  FIRST_VALUES,
+  // Tensors that are variables become inputs and outputs of the model, so that the caller can keep
+  // their values. Variables of resources are refused, because the interpreter keeps them.
+  OF_TENSORS,
+  // Variables of both kinds become inputs and outputs.
+  ALL,
+};
+
+// The shape of an input, in place of the file's.
+struct InputShape {
+  std::string name;
+  Shape dims;
+};
+
 struct ImportOptions {
   OperandNames names = OperandNames::LEFT_OUT;
   ExtensionUse extension = ExtensionUse::NONE;
@@ -76,9 +94,10 @@ struct ImportOptions {
   // dimensions of other tensors follow. BAD_DATA for an operator that does not take it. The caller
   // must check that the elements of a batch are independent.
   uint32_t batch = 0;
-  // Makes variables inputs and outputs of the model, so that the caller can keep their values
-  // between executions. Otherwise each execution begins with zeros.
-  bool keepsStates = false;
+  // Shapes for inputs whose open dimensions get these sizes. A name that no input has, another
+  // rank, and another size of a dimension that is not open are BAD_DATA.
+  std::span<const InputShape> inputShapes = {};
+  StateUse states = StateUse::FIRST_VALUES;
   // The numbers that errors give the nodes, for a file that is a part of a graph. Empty: their
   // numbers in the file.
   std::span<const int32_t> nodeNumbers = {};

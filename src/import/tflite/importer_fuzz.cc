@@ -35,7 +35,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
         {.names = OperandNames::KEPT,
          .extension = extension,
          .keepsOpenDimensions = extension == ExtensionUse::WHERE_NEEDED,
-         .keepsStates = extension == ExtensionUse::PREFERRED});
+         .states = extension == ExtensionUse::PREFERRED ? StateUse::ALL : StateUse::FIRST_VALUES});
     if (!imported.ok()) {
       if (imported.status().message().empty()) std::abort();
       continue;

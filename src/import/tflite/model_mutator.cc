@@ -194,7 +194,9 @@ class Mutator {
         code->version = number();
         return;
       case 2:
-        code->custom_code = oneIn(2) ? "TFLite_Detection_PostProcess" : "FlexMap";
+        code->custom_code = oneIn(2)   ? "TFLite_Detection_PostProcess"
+                            : oneIn(2) ? "Convolution2DTransposeBias"
+                                       : "FlexMap";
         [[fallthrough]];
       default: {
         const auto chosen = static_cast<int32_t>(all[below(std::size(all))]);

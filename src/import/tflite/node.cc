@@ -47,9 +47,10 @@ Status Node::expectOptions2(tfl::BuiltinOptions2 expected) const {
 // in the copy are invalid.
 Status Node::loadOptions() {
   const FlatTable& table = op_.options;
-  if (!table || op_.optionsType == tfl::BuiltinOptions::ReshapeOptions ||
-      op_.optionsType == tfl::BuiltinOptions::SqueezeOptions ||
-      op_.optionsType == tfl::BuiltinOptions::BucketizeOptions) {
+  constexpr tfl::BuiltinOptions kWithLists[] = {
+      tfl::BuiltinOptions::ReshapeOptions, tfl::BuiltinOptions::SqueezeOptions,
+      tfl::BuiltinOptions::BucketizeOptions, tfl::BuiltinOptions::VarHandleOptions};
+  if (!table || std::ranges::find(kWithLists, op_.optionsType) != std::end(kWithLists)) {
     return okStatus();
   }
   const size_t begin = (table.vtableSize + 7u) / 8 * 8 + table.offset % 8;

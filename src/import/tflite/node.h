@@ -51,7 +51,7 @@ class Node {
   // Prepares the operator's options for options(). Returns BAD_DATA when they are damaged.
   Status loadOptions();
   // Returns the options of the type that the operator's converter names; nullptr without options.
-  // Not for options with a vector: see optionList().
+  // Not for options with a vector or a text: see optionList() and VerifiedFile::optionText.
   template <typename Options>
   const Options* options() const {
     return reinterpret_cast<const Options*>(options_);

@@ -228,6 +228,10 @@ TEST(ExtensionExecution, IsTheSameToTheBit) {
   }
 }
 
+TEST(CustomExecution, TransposeConvBiasIsTransposeConv) {
+  EXPECT_EQ(run(transposedByMediaPipe()), run(floatSpatial()));
+}
+
 INSTANTIATE_TEST_SUITE_P(All, OperatorExecution,
                          testing::ValuesIn(kExpectations, std::end(kExpectations)),
                          [](const auto& expectation) { return expectation.param.name; });

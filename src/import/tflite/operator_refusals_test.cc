@@ -131,6 +131,27 @@ const Refusal kRefusals[] = {
        w.tensors[static_cast<size_t>(w.nodes[0].inputs[0])].data = bytesOf({1, 9, 6, 3});
      },
      "operator TRANSPOSE_CONV of node 0"},
+    {"TransposeConvBiasOptions", transposedByMediaPipe,
+     [](ModelWriter& w) { w.nodes[0].customOptions.resize(11); },
+     "operator Convolution2DTransposeBias of node 0: has options of 11 bytes, expected at least "
+     "12"},
+    {"TransposeConvBiasPadding", transposedByMediaPipe,
+     [](ModelWriter& w) {
+       w.nodes[0].customOptions = bytesOf({0, 2, 2});
+     },
+     "operator Convolution2DTransposeBias of node 0: the padding is 0, expected 1 (SAME) or 2 "
+     "(VALID)"},
+    {"TransposeConvBiasStride", transposedByMediaPipe,
+     [](ModelWriter& w) {
+       w.nodes[0].customOptions = bytesOf({1, 2, -1});
+     },
+     "operator Convolution2DTransposeBias of node 0: strides 2x-1 (width x height), expected at "
+     "least 1"},
+    {"TransposeConvBiasRank", transposedByMediaPipe,
+     [](ModelWriter& w) {
+       w.tensors[static_cast<size_t>(w.nodes[0].outputs[0])].shape = {1, 6, 18};
+     },
+     "operator Convolution2DTransposeBias of node 0: the output (tensor 3 "},
 };
 
 INSTANTIATE_TEST_SUITE_P(Newer, Refusals, valuesIn(kRefusals), kName);

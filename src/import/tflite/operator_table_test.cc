@@ -21,7 +21,7 @@ std::set<std::string> convertedOperators() {
         detectionConverters(), elementwiseConverters(), generatedConverters(), mathConverters(),
         movementConverters(), pickingConverters(), quantizationConverters(), recurrentConverters(),
         reductionConverters(), rnnConverters(), scatterConverters(), shapeConverters(),
-        spatialConverters(), stablehloConverters(), volumeConverters()}) {
+        spatialConverters(), stablehloConverters(), variableConverters(), volumeConverters()}) {
     for (const Converter& converter : table) {
       const std::string name = tfl::EnumNameBuiltinOperator(converter.op);
       EXPECT_TRUE(names.insert(name).second) << name << " has two converters";

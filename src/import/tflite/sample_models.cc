@@ -393,6 +393,18 @@ ModelWriter detection() {
   return w;
 }
 
+ModelWriter transposedByMediaPipe() {
+  ModelWriter w = floatSpatial();
+  NodeSpec& node = w.nodes[0];
+  node.op = Op::CUSTOM;
+  node.customName = "Convolution2DTransposeBias";
+  node.customOptions = bytesOf({1, 2, 2});
+  node.optionsType = Opt::NONE;
+  node.options = {};
+  node.inputs = {node.inputs[2], node.inputs[1], node.inputs[3]};
+  return w;
+}
+
 std::vector<Sample> sampleModels() {
   std::vector<Sample> samples = {{"float_convolution", floatConvolution()},
                                  {"dilated_convolution", dilatedConvolution()},

@@ -72,6 +72,8 @@ ModelWriter movements();
 ModelWriter int8Blocks();
 // float [1,3,3,2]: TRANSPOSE_CONV with a bias, L2_POOL_2D, RESIZE_NEAREST_NEIGHBOR.
 ModelWriter floatSpatial();
+// The same, with MediaPipe's Convolution2DTransposeBias in place of TRANSPOSE_CONV.
+ModelWriter transposedByMediaPipe();
 // float [2,3]: CAST to INT32 and back, FILL added, BATCH_MATMUL.
 ModelWriter castsAndProducts();
 // float [2,3,4] through an LSTM of 2 cells with all weights. The cell's clip is the only option.
@@ -105,6 +107,8 @@ ModelWriter newerFunctions();
 ModelWriter branchAndLoop();
 // float [2,3]: a CALL_ONCE that does nothing, and a STABLEHLO_COMPOSITE odml.rms_norm.
 ModelWriter composite();
+// float [2]: two variables, a = [10, 20] and b = [1, 2]. y = x + a, and then a = b and b = y.
+ModelWriter variables();
 // float [2], x, and an index: STABLEHLO_CASE of x + 10, x * x, x + x and x + 40.
 ModelWriter fourBranches();
 

@@ -576,6 +576,7 @@ std::vector<Sample> sampleOperators() {
           {"movements", movements()},
           {"int8_blocks", int8Blocks()},
           {"float_spatial", floatSpatial()},
+          {"transposed_by_mediapipe", transposedByMediaPipe()},
           {"casts_and_products", castsAndProducts()},
           {"float_lstm", floatLstm()},
           {"int8_lstm", int8Lstm()},

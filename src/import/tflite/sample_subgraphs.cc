@@ -141,6 +141,40 @@ ModelWriter composite() {
   return w;
 }
 
+ModelWriter variables() {
+  const auto handle = [](ModelWriter& w, const std::string& name) {
+    const int32_t tensor = typed(w, name, Type::RESOURCE);
+    w.node(Op::VAR_HANDLE, {}, {tensor}, Opt::VarHandleOptions, [name](FlatBufferBuilder& b) {
+      return tfl::CreateVarHandleOptionsDirect(b, "", name.c_str());
+    });
+    return tensor;
+  };
+  ModelWriter first;
+  for (const auto& [name, values] :
+       {std::pair("a", std::vector<float>{10, 20}), std::pair("b", std::vector<float>{1, 2})}) {
+    const int32_t variable = handle(first, name);
+    first.node(Op::ASSIGN_VARIABLE, {variable, first.floatConstant("first", {2}, values)}, {});
+  }
+  ModelWriter w;
+  const int32_t x = w.floats("x", {2});
+  const int32_t y = w.floats("y", {2});
+  const int32_t before[] = {w.floats("a before", {2}), w.floats("b before", {2})};
+  w.node(Op::CALL_ONCE, {}, {}, Opt::CallOnceOptions,
+         [](FlatBufferBuilder& b) { return tfl::CreateCallOnceOptions(b, 1); });
+  const int32_t a = handle(w, "a");
+  const int32_t b = handle(w, "b");
+  w.node(Op::READ_VARIABLE, {a}, {before[0]});
+  w.node(Op::READ_VARIABLE, {b}, {before[1]});
+  w.node(Op::ADD, {x, before[0]}, {y}, Opt::AddOptions,
+         [](FlatBufferBuilder& f) { return tfl::CreateAddOptions(f); });
+  w.node(Op::ASSIGN_VARIABLE, {a, before[1]}, {});
+  w.node(Op::ASSIGN_VARIABLE, {b, y}, {});
+  w.inputs = {x};
+  w.outputs = {y};
+  w.subgraphs = {first};
+  return w;
+}
+
 ModelWriter fourBranches() {
   ModelWriter w;
   const int32_t x = w.floats("x", {2});
@@ -170,6 +204,7 @@ ModelWriter fourBranches() {
 std::vector<Sample> sampleSubgraphs() {
   return {{"branch_and_loop", branchAndLoop()},
           {"composite", composite()},
+          {"variables", variables()},
           {"four_branches", fourBranches()}};
 }
 

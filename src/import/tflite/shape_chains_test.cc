@@ -273,6 +273,40 @@ TEST(ShapeChains, OpenDimensionsOfTheFileAreInferred) {
   EXPECT_THAT(refusalOf(w), HasSubstr("output 0 is [1,3] in the file, its inputs make it [4,3]"));
 }
 
+// A shape without elements is that of a scalar.
+TEST(ShapeChains, ReshapeToAScalar) {
+  ModelWriter w;
+  const int32_t x = w.floats("x", {1, 1});
+  const int32_t y = w.floats("y", {});
+  w.node(Op::RESHAPE, {x, ints(w, "no dimensions", {0})}, {y});
+  w.inputs = {x};
+  w.outputs = {y};
+  const RunResult result = runWith(importModel(w), {bytesOf<float>({3})});
+  ASSERT_TRUE(result.status.ok()) << result.status.toString();
+  EXPECT_THAT(as<float>(result.outputs[0]), ElementsAre(3));
+  w.tensors[0].shape = {1, 2};
+  EXPECT_THAT(refusalOf(w), HasSubstr("the new shape does not hold the 2 elements of [1,2]"));
+}
+
+TEST(ShapeChains, GivenShapesOfInputsAreKnown) {
+  const InputShape four[] = {{"x", {4, 2, 3}}};
+  const std::vector<uint8_t> file = flattening().bytes();
+  const Result<ImportedModel> imported = importTflite(file, {.inputShapes = four});
+  ASSERT_TRUE(imported.ok()) << imported.status().toString();
+  EXPECT_THAT(imported->inputs[0].dims, ElementsAre(4, 2, 3));
+  EXPECT_THAT(imported->outputs[0].dims, ElementsAre(4, 6));
+  const auto refusal = [&](const InputShape& shape) {
+    return importTflite(file, {.inputShapes = {&shape, 1}}).status().toString();
+  };
+  EXPECT_EQ(refusal({"y", {4, 2, 3}}),
+            "BAD_DATA: no input 'y' for the shape [4,2,3]; the model has x");
+  EXPECT_EQ(refusal({"x", {4, 3, 3}}),
+            "BAD_DATA: model input 0: tensor 0 'x' has the shape [?,2,3] in the file, and [4,3,3] "
+            "does not fit");
+  EXPECT_THAT(refusal({"x", {4, 6}}), HasSubstr("and [4,6] does not fit"));
+  EXPECT_THAT(refusal({"x", {0, 2, 3}}), HasSubstr("and [?,2,3] does not fit"));
+}
+
 TEST(ShapeChains, Refuses) {
   ModelWriter w;
   const int32_t x = w.floats("x", {2, 3});

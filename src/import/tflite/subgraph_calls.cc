@@ -14,8 +14,9 @@ constexpr size_t kMostNestedCalls = 16;
 constexpr size_t kValuesAlignment = 8;
 
 ImportOptions ofCallee(ImportOptions options) {
-  options.keepsStates = false;
+  options.states = StateUse::FIRST_VALUES;
   options.nodeNumbers = {};
+  options.inputShapes = {};
   return options;
 }
 

@@ -471,6 +471,13 @@ std::string_view VerifiedFile::tensorName(int32_t index) const {
   return reader_.string(table, tfl::Tensor::VT_NAME);
 }
 
+bool VerifiedFile::isEmptyList(int32_t index) const {
+  FlatTable table;
+  if (!beginTensor(index, &table).ok()) return false;
+  const std::span<const int32_t> shape = reader_.vector<int32_t>(table, tfl::Tensor::VT_SHAPE);
+  return shape.size() == 1 && shape[0] == 0;
+}
+
 Result<FileTensor> VerifiedFile::quantizationOf(int32_t index) const {
   FlatTable table;
   HALYARD_ASSIGN_OR_RETURN(FileTensor result, beginTensor(index, &table));

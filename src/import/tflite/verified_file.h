@@ -131,6 +131,8 @@ class VerifiedFile {
   void giveConstant(int32_t input, FileRange data) { given_[input] = data; }
   // Returns BAD_DATA for an index out of range and for a tensor that contradicts itself.
   Result<FileTensor> tensor(int32_t index) const;
+  // Returns whether a tensor is a list without elements. tensor() refuses such a tensor.
+  bool isEmptyList(int32_t index) const;
   // Returns a tensor whose data has only some elements, and how they lie. OP_FAILED for others.
   Result<FileTensor> sparseTensor(int32_t index, Sparsity* sparsity) const;
   // Returns raw bytes; print displayName instead. The tensor must exist. Empty if the name is
