@@ -35,7 +35,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
         {.names = OperandNames::KEPT,
          .extension = extension,
          .keepsOpenDimensions = extension == ExtensionUse::WHERE_NEEDED,
-         .states = extension == ExtensionUse::PREFERRED ? StateUse::ALL : StateUse::FIRST_VALUES});
+         .states = extension == ExtensionUse::PREFERRED ? halyard::import::StateUse::ALL
+                                                        : halyard::import::StateUse::FIRST_VALUES});
     if (!imported.ok()) {
       if (imported.status().message().empty()) std::abort();
       continue;
