@@ -5,7 +5,9 @@
 #include <grpcpp/resource_quota.h>
 
 #include <atomic>
+#include <condition_variable>
 #include <fstream>
+#include <mutex>
 #include <sstream>
 #include <thread>
 #include <vector>
@@ -44,9 +46,33 @@ class Gate {
     }
   }
 
+  // The completion queue takes no operations after its shutdown. So each call is between begin()
+  // and end() from its arrival until its answer is on the way, and the shutdown waits for all.
+
+  // False if the queue ends. A call that gRPC has cancelled may still be computing then.
+  bool begin() {
+    const std::lock_guard lock(mutex_);
+    if (queueEnds_) return false;
+    ++answering_;
+    return true;
+  }
+  void end() {
+    const std::lock_guard lock(mutex_);
+    if (--answering_ == 0) allAnswered_.notify_all();
+  }
+  void endQueue() {
+    std::unique_lock lock(mutex_);
+    queueEnds_ = true;
+    allAnswered_.wait(lock, [this] { return answering_ == 0; });
+  }
+
   std::atomic<size_t> computing = 0;  // threads
 
  private:
+  std::mutex mutex_;
+  std::condition_variable allAnswered_;
+  size_t answering_ = 0;  // calls
+  bool queueEnds_ = false;
   std::atomic<bool> isClosed_ = false;
   std::atomic<Clock::rep> lastArrival_ = 0;
 };
@@ -94,6 +120,10 @@ class InferCall {
       delete this;
       return;
     }
+    if (!gate_.begin()) {
+      delete this;
+      return;
+    }
     new InferCall(methods_, service_, clients_, gate_, queue_);
     start();
   }
@@ -128,8 +158,11 @@ class InferCall {
     service_.infer(request_, arrival, [this](InferAnswer answer) { finish(std::move(answer)); });
   }
 
+  // Another thread may delete this call as soon as its answer is on the way.
   void fail(const Outcome& outcome) {
+    Gate& gate = gate_;
     writer_.FinishWithError(grpcStatusOf(outcome, context_), this);
+    gate.end();
   }
 
   void finish(InferAnswer answer) {
@@ -139,7 +172,9 @@ class InferCall {
       return;
     }
     fillResponse(request_, std::move(answer), response_);
+    Gate& gate = gate_;
     writer_.Finish(response_, grpc::Status::OK, this);
+    gate.end();
   }
 
   ServiceMethods& methods_;
@@ -207,6 +242,7 @@ class GrpcServer::Implementation {
     if (auto* health = server_->GetHealthCheckService()) health->SetServingStatus(false);
     gate_.closeAndWait();
     server_->Shutdown(std::chrono::system_clock::now() + kPatience);
+    gate_.endQueue();
     queue_->Shutdown();
     for (std::thread& thread : threads_) thread.join();
     server_.reset();
