@@ -26,7 +26,6 @@ constexpr int kDegradationAttempts = 3;
 // memory that is not freed yet, or that it keeps for the next request.
 constexpr int64_t kMostBytes = int64_t{24} << 20;
 constexpr int64_t kMostObjects = 24;
-constexpr int kGrowthAttempts = 2;
 // The most time of a late round, as a multiple of an early one, and a difference that does not
 // count.
 constexpr double kMostSlowdown = 2;
@@ -243,34 +242,30 @@ CheckResult performanceDegradation(const Context& context) {
 }
 
 // The driver's process must not grow when clients free their objects. In-process drivers are
-// skipped: their process is the client's, where other memory grows too. A leak is found by each
-// attempt; a heap that a thread needs for the first time late in a run is not.
+// skipped: their process is the client's, where other memory grows too.
 CheckResult resourceGrowth(const Context& context) {
-  StressResult found;
-  for (int attempt = 0; attempt < kGrowthAttempts; ++attempt) {
-    StressPlan plan = basePlan(context, {"branches", "lstm_quant16"});
-    plan.anew = true;
-    auto client = ClientProcess::start(plan);
-    if (!client.ok()) return client.takeStatus();
-    const End end = client.value().wait(plan.duration + context.grace(kGrowthGrace));
-    const CheckResult result = resultOf(end);
-    if (result.outcome != Outcome::PASSED) return result;
-    if (context.target.isInProcess()) {
-      return CheckResult::skipped("the driver has no process of its own");
-    }
-    found = end.result;
-    if (found.moreBytes <= kMostBytes && found.moreDescriptors <= kMostObjects &&
-        found.moreThreads <= kMostObjects) {
-      return CheckResult::passed(
-          fmt::format("{} rounds, {} KiB, {} descriptors and {} threads more", found.rounds,
-                      found.moreBytes >> 10, found.moreDescriptors, found.moreThreads));
-    }
+  StressPlan plan = basePlan(context, {"branches", "lstm_quant16"});
+  plan.anew = true;
+  auto client = ClientProcess::start(plan);
+  if (!client.ok()) return client.takeStatus();
+  const End end = client.value().wait(plan.duration + context.grace(kGrowthGrace));
+  const CheckResult result = resultOf(end);
+  if (result.outcome != Outcome::PASSED) return result;
+  if (context.target.isInProcess()) {
+    return CheckResult::skipped("the driver has no process of its own");
+  }
+  const StressResult& found = end.result;
+  if (found.moreBytes <= kMostBytes && found.moreDescriptors <= kMostObjects &&
+      found.moreThreads <= kMostObjects) {
+    return CheckResult::passed(fmt::format("{} rounds, {} KiB, {} descriptors and {} threads more",
+                                           found.rounds, found.moreBytes >> 10,
+                                           found.moreDescriptors, found.moreThreads));
   }
   return opFailed(
       "in the second half of {} rounds that compile, execute and free, the driver's process has "
-      "gained {} KiB, {} descriptors and {} threads; expected at most {}, {} and {}; {} attempts",
+      "gained {} KiB, {} descriptors and {} threads; expected at most {}, {} and {}",
       found.rounds, found.moreBytes >> 10, found.moreDescriptors, found.moreThreads,
-      kMostBytes >> 10, kMostObjects, kMostObjects, kGrowthAttempts);
+      kMostBytes >> 10, kMostObjects, kMostObjects);
 }
 
 // A late round must take about as long as an early one.
