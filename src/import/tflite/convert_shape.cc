@@ -31,8 +31,14 @@ Status reshapeTo(Node& node, Shape dims) {
   return node.reshapeAs(x, std::move(dims), y);
 }
 
+// Returns whether the shape of a RESHAPE has no elements.
+bool isToScalar(const Node& node) {
+  return node.hasInput(1) && node.builder().file().isEmptyList(node.inputTensor(1));
+}
+
 // Returns the target shape of a RESHAPE: input 1 if present, otherwise the options.
 Result<std::vector<int32_t>> reshapeTarget(Node& node) {
+  if (isToScalar(node)) return std::vector<int32_t>();
   if (node.isKnown(1)) return node.constantInts(1, "the new shape", kMaxRank);
   if (node.hasInput(1)) {
     // A dimension that only an execution knows becomes -1, so that it follows from the others.
@@ -98,13 +104,8 @@ Status reshapeToComputed(Node& node) {
 
 Status convertReshape(Node& node) {
   HALYARD_RETURN_IF_ERROR(node.expectCounts(1, 2, 1));
-  if (node.hasInput(1) && node.builder().file().isEmptyList(node.inputTensor(1))) {
-    HALYARD_ASSIGN_OR_RETURN(const uint32_t x, node.input(0));
-    HALYARD_ASSIGN_OR_RETURN(Shape scalar, resolveTarget({}, fileDims(node, x)));
-    return reshapeTo(node, std::move(scalar));
-  }
   HALYARD_ASSIGN_OR_RETURN(std::vector<int32_t> target, reshapeTarget(node));
-  const bool isComputed = node.hasInput(1) && !node.isKnown(1);
+  const bool isComputed = node.hasInput(1) && !node.isKnown(1) && !isToScalar(node);
   if (isComputed && (target.empty() || std::ranges::count(target, -1) > 1)) {
     return reshapeToComputed(node);
   }

@@ -11,12 +11,12 @@ namespace {
 using Op = tfl::BuiltinOperator;
 using Opt = tfl::BuiltinOptions;
 
-// Variables with equal containers and names are the same.
+// Variables with equal containers and names are the same. Names are compared whole.
 std::string nameOfHandle(const VerifiedFile& file, const FileOperator& op) {
   if (!op.options) return "";
   using Options = tfl::VarHandleOptions;
-  const std::string container = file.optionText(op.options, Options::VT_CONTAINER);
-  const std::string name = file.optionText(op.options, Options::VT_SHARED_NAME);
+  const std::string container(file.rawOptionText(op.options, Options::VT_CONTAINER));
+  const std::string name(file.rawOptionText(op.options, Options::VT_SHARED_NAME));
   return container.empty() ? name : container + "/" + name;
 }
 
@@ -25,6 +25,10 @@ Status convertVarHandle(Node& node) {
   GraphBuilder& builder = node.builder();
   if (builder.options().states == StateUse::OF_TENSORS) {
     return unsupported("the interpreter keeps the values of variables");
+  }
+  // An assignment there would be lost.
+  if (builder.isReferenced()) {
+    return unsupported("a variable in a subgraph of an IF, a WHILE or a CASE");
   }
   return builder.nameHandle(node.outputTensor(0), nameOfHandle(builder.file(), node.op()));
 }

@@ -80,6 +80,8 @@ class GraphBuilder {
     int32_t tensor = 0;  // of the subgraph; -1: it does not read the value
     Operand value;       // of the caller
   };
+  // Returns whether this is such a builder.
+  bool isReferenced() const { return ownBudget_ == nullptr; }
   // Declares the inputs of such a model. `outputs` are the tensors that it gives back. Must be the
   // first call.
   Status beginCallee(std::span<const Argument> arguments, std::span<const int32_t> outputs);

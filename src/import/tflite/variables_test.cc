@@ -87,6 +87,34 @@ TEST(Variables, BelongToTheInterpreterUnderTheDelegate) {
                         "values of variables"));
 }
 
+// Errors show only the beginning of a name.
+TEST(Variables, HaveNamesOfAnyLength) {
+  ModelWriter w = variables();
+  const auto rename = [](NodeSpec& node, char last) {
+    node.options = [name = std::string(300, 'n') + last](flatbuffers::FlatBufferBuilder& b) {
+      return tfl::CreateVarHandleOptionsDirect(b, "", name.c_str()).Union();
+    };
+  };
+  for (ModelWriter* graph : {&w, &w.subgraphs[0]}) {
+    char last = 'a';
+    for (NodeSpec& node : graph->nodes) {
+      if (node.op == Op::VAR_HANDLE) rename(node, last++);
+    }
+  }
+  EXPECT_EQ(withStates(w).states.size(), 2u);
+}
+
+// An assignment in a branch would be lost.
+TEST(Variables, InBranchesAreRefused) {
+  ModelWriter w = branchAndLoop();
+  ModelWriter& branch = w.subgraphs[0];
+  TensorSpec handle;
+  handle.type = tfl::TensorType::RESOURCE;
+  branch.node(Op::VAR_HANDLE, {}, {branch.tensor(handle)});
+  EXPECT_THAT(refusalOf(w), HasSubstr("operator VAR_HANDLE of node 1 is not supported: a variable "
+                                      "in a subgraph of an IF, a WHILE or a CASE"));
+}
+
 TEST(Variables, Refusals) {
   ModelWriter w = variables();
   w.nodes[0] = w.nodes[1];  // no CALL_ONCE, and the same handle twice

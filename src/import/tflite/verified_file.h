@@ -151,7 +151,11 @@ class VerifiedFile {
   // Returns a number of an operator's options; 0 if it is absent.
   Result<int32_t> optionNumber(const FlatTable& options, FlatReader::Field field) const;
   Result<int64_t> wideOption(const FlatTable& options, FlatReader::Field field) const;
-  // Returns a text of an operator's options, fit for an error.
+  // Returns a text of an operator's options as it is.
+  std::string_view rawOptionText(const FlatTable& options, FlatReader::Field field) const {
+    return reader_.string(options, field);
+  }
+  // Returns the same, fit for an error.
   std::string optionText(const FlatTable& options, FlatReader::Field field) const {
     return displayName(reader_.string(options, field));
   }
