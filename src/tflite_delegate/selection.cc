@@ -37,8 +37,14 @@ MappedModel modelOf(const LiteContext& context) {
 // The obstacle that the importer does not see. Empty for none.
 std::string obstacleOf(const LiteContext& context, const MappedModel& model, const LiveNode& node) {
   if (node.builtinCode == kDelegateOperator) return "another delegate computes it";
-  if (node.builtinCode == static_cast<int32_t>(tfl::BuiltinOperator::CALL_ONCE)) {
-    return "it changes variables of the interpreter";
+  switch (static_cast<tfl::BuiltinOperator>(node.builtinCode)) {
+    case tfl::BuiltinOperator::CALL_ONCE:
+    case tfl::BuiltinOperator::VAR_HANDLE:
+    case tfl::BuiltinOperator::READ_VARIABLE:
+    case tfl::BuiltinOperator::ASSIGN_VARIABLE:
+      return "the interpreter keeps the values of variables";
+    default:
+      break;
   }
   if (!node.callees.empty() && !model.hasDescription()) {
     return "it calls other graphs, which only the model's file describes, and the interpreter has "
