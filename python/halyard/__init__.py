@@ -50,7 +50,8 @@ __all__ = [
     "DeadlineError", "Device", "DeviceError", "DeviceList", "Error", "Event", "Explanation",
     "FileModel", "Memory", "MemoryPart", "Model", "Operand", "Operation", "OperationFailedError",
     "OutOfMemoryError", "OutputSizeError", "Profile", "Report", "ResourceError", "Run", "Status",
-    "Stream", "Tensor", "Trace", "UnmappableError", "devices", "litert", "load", "operations", "trace",
+    "Stream", "Tensor", "Trace", "UnmappableError", "devices", "litert", "load", "operations",
+    "trace",
 ]
 
 

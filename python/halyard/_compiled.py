@@ -408,6 +408,8 @@ class Stream:
     def _run(self, values: List[Any]) -> List[Any]:
         results = self._compiled._execute(values + self._states, None, 0)
         self._states = results[len(self.outputs):]
+        for each in self._states:
+            each.flags.writeable = False
         return results[:len(self.outputs)]
 
 

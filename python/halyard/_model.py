@@ -2,7 +2,9 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Any, Callable, Dict, Iterable, List, Mapping, Optional, Sequence, Tuple, Union
+from operator import index
+from typing import (TYPE_CHECKING, Any, Callable, Dict, Iterable, List, Mapping, Optional, Sequence,
+                    Tuple, Union)
 
 from . import _core
 from ._compiled import Compiled
@@ -206,9 +208,10 @@ def load(model: "Union[str, os.PathLike[str], bytes, bytearray, memoryview]", *,
     """
     sizes = []
     for name, shape in (shapes or {}).items():
-        if any(not 0 < extent < 2**32 for extent in shape):
-            raise bad_data(f"the shape {list(shape)} of input '{name}', expected extents of 1 or more")
-        sizes.append((name, [int(extent) for extent in shape]))
+        extents = [index(extent) for extent in shape]
+        if any(not 0 < extent < 2**32 for extent in extents):
+            raise bad_data(f"the shape {extents} of input '{name}', expected extents of 1 or more")
+        sizes.append((name, extents))
     if isinstance(model, (bytes, bytearray, memoryview)):
         return FileModel("", bytes(model), open_dimensions, sizes, states)
     path = os.fspath(model)

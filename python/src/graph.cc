@@ -1,5 +1,7 @@
 #include "graph.h"
 
+#include <algorithm>
+
 #include "measure/device_choice.h"
 
 namespace halyard::python {
@@ -13,12 +15,28 @@ Result<import::ImportedModel> read(const GraphSource& source, import::ImportOpti
                              : import::importTfliteFile(source.path, options);
 }
 
+bool hasName(const std::vector<import::ModelPort>& ports, const std::string& name) {
+  return std::ranges::find(ports, name, &import::ModelPort::name) != ports.end();
+}
+
+// Names of states need not be unique in a file, and may be those of inputs and outputs.
+std::string uniqueName(const Description& description, const std::string& name) {
+  std::string unique = name;
+  for (int i = 2; hasName(description.inputs, unique) || hasName(description.outputs, unique);
+       ++i) {
+    unique = fmt::format("{} ({})", name, i);
+  }
+  return unique;
+}
+
 Description describe(const import::ImportedModel& imported) {
   Description description = {imported.inputs, imported.outputs,
                              imported.model.main.operations.size()};
   for (const import::ModelState& state : imported.states) {
-    description.inputs.push_back(state.port);
-    description.outputs.push_back(state.port);
+    import::ModelPort port = state.port;
+    port.name = uniqueName(description, port.name);
+    description.inputs.push_back(port);
+    description.outputs.push_back(std::move(port));
     description.firstValues.push_back(state.first);
   }
   return description;

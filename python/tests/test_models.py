@@ -172,6 +172,8 @@ def test_a_stream_keeps_states():
     assert other.run({"x": x})["y"].tolist() == [11, 22]
     stream.reset()
     assert stream(x=x).tolist() == [11, 22]
+    with pytest.raises(ValueError, match="read-only"):
+        stream.states["a"][0] = 7
     # The caller may pass the states, too.
     y, a, b = compiled(x, model.states["a"], model.states["b"])
     assert (y.tolist(), a.tolist(), b.tolist()) == ([11, 22], [1, 2], [11, 22])
@@ -209,3 +211,20 @@ def test_shapes_replace_open_dimensions():
         halyard.load(path, shapes={"x": (5, 2, 4)})
     with pytest.raises(halyard.BadDataError, match="expected extents of 1 or more"):
         halyard.load(path, shapes={"x": (0, 2, 3)})
+
+
+def test_states_have_names_of_their_own():
+    model = halyard.load(VARIABLES.with_name("float_lstm.tflite"), states=True)
+    assert len(model.states) == 2
+    assert len({each.name for each in model.inputs}) == len(model.inputs)
+    stream = model.compile("cpu", cache=False).stream()
+    x = np.ones(stream.inputs[0].shape, np.float32)
+    first = stream(x)
+    assert not np.array_equal(stream(x), first)
+    stream.reset()
+    np.testing.assert_array_equal(stream(x), first)
+
+
+def test_a_shape_needs_whole_numbers():
+    with pytest.raises(TypeError, match="float"):
+        halyard.load(VARIABLES, shapes={"x": (2.5,)})
