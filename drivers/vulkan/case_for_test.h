@@ -15,11 +15,12 @@
 
 namespace halyard::vulkandriver::testing {
 
-inline hal::RequestArgument argumentFor(std::vector<uint8_t>& bytes) {
+template <typename T>
+hal::RequestArgument argumentFor(std::vector<T>& values) {
   hal::RequestArgument made;
   made.kind = hal::RequestArgument::Kind::POINTER;
-  made.pointer = bytes.data();
-  made.length = static_cast<uint32_t>(bytes.size());
+  made.pointer = values.data();
+  made.length = static_cast<uint32_t>(values.size() * sizeof(T));
   return made;
 }
 

@@ -10,7 +10,7 @@
 #include "case_for_test.h"
 #include "ops/quantized_lstm_for_test.h"
 #include "ops/testing/searched_case.h"
-#include "vulkan_driver.h"
+#include "shader_forms_for_test.h"
 
 namespace halyard::vulkandriver {
 namespace {
@@ -20,26 +20,14 @@ using ops::testing::TestOperand;
 using ::testing::HasSubstr;
 using enum OperandType;
 
-class SizesTest : public ::testing::TestWithParam<std::string> {
+class SizesTest : public testing::ShaderFormsTest {
  protected:
-  void SetUp() override {
-    std::vector<std::string> arguments = {"--software"};
-    if (!GetParam().empty()) arguments.push_back(GetParam());
-    const auto made = makeVulkanDriver(arguments);
-    if (!made.ok()) {
-      GTEST_SKIP() << "NO VULKAN DEVICE, NOTHING IS TESTED: " << made.status().toString();
-    }
-    device_ = *made;
-  }
-
   void check(LegalCase legal) {
     const Status tried = ops::testing::tryCase(*ops::definitionOf(legal.type), legal);
     ASSERT_TRUE(tried.ok()) << tried.toString();
     std::string refusal;
     EXPECT_TRUE(testing::check(*device_, ops::testing::toModel(legal), legal, &refusal)) << refusal;
   }
-
-  std::shared_ptr<hal::Device> device_;
 };
 
 TestOperand bytesOf(OperandType type, const Shape& dims, float scale, int32_t zeroPoint,
@@ -191,6 +179,30 @@ TEST_P(SizesTest, ProductsOfTooManyInputsAreRefused) {
   }
 }
 
+// One unit of an RNN, whose products have as many rounds as inputs.
+TEST_P(SizesTest, CellsOfTooManyInputsAreRefused) {
+  for (const uint32_t depth : {64'990u, 65'003u}) {
+    LegalCase legal;
+    legal.type = OperationType::RNN;
+    const std::vector<float> ones(depth, 1);
+    legal.inputs = {TestOperand::of<float>(TENSOR_FLOAT32, {1, depth}, ones),
+                    TestOperand::of<float>(TENSOR_FLOAT32, {1, depth}, ones),
+                    TestOperand::of<float>(TENSOR_FLOAT32, {1, 1}, {0.5f}),
+                    TestOperand::of<float>(TENSOR_FLOAT32, {1}, {0.25f}),
+                    TestOperand::of<float>(TENSOR_FLOAT32, {1, 1}, {2}),
+                    TestOperand::int32(0)};
+    legal.outputs = {TestOperand::output(TENSOR_FLOAT32), TestOperand::output(TENSOR_FLOAT32)};
+    ASSERT_TRUE(ops::testing::tryCase(*ops::definitionOf(legal.type), legal).ok());
+    std::string refusal;
+    EXPECT_EQ(testing::check(*device_, ops::testing::toModel(legal), legal, &refusal),
+              depth == 64'990)
+        << refusal;
+    if (depth > 65'000) {
+      EXPECT_THAT(refusal, HasSubstr("rounds"));
+    }
+  }
+}
+
 // Zeros of both signs are equal, and NaNs come last.
 TEST_P(SizesTest, GreatestOfSpecialNumbers) {
   constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
@@ -289,8 +301,7 @@ TEST_P(SizesTest, FaultsOfBoxesHaveReasonsAndDoNotStay) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Shaders, SizesTest, ::testing::Values("", "--gpu-shaders"),
-                         [](const auto& made) { return made.param.empty() ? "Software" : "Gpu"; });
+INSTANTIATE_TEST_SUITE_P(Shaders, SizesTest, testing::kShaderForms, testing::shaderFormName);
 
 }  // namespace
 }  // namespace halyard::vulkandriver

@@ -6,7 +6,7 @@
 
 #include "case_for_test.h"
 #include "ops/testing/searched_case.h"
-#include "vulkan_driver.h"
+#include "shader_forms_for_test.h"
 
 namespace halyard::vulkandriver {
 namespace {
@@ -131,18 +131,8 @@ Model modelOf(const LegalCase& legal, uint32_t variables) {
   return model;
 }
 
-class TilesTest : public ::testing::TestWithParam<std::string> {
+class TilesTest : public testing::ShaderFormsTest {
  protected:
-  void SetUp() override {
-    std::vector<std::string> arguments = {"--software"};
-    if (!GetParam().empty()) arguments.push_back(GetParam());
-    const auto made = makeVulkanDriver(arguments);
-    if (!made.ok()) {
-      GTEST_SKIP() << "NO VULKAN DEVICE, NOTHING IS TESTED: " << made.status().toString();
-    }
-    device_ = *made;
-  }
-
   // The first `variables` inputs are the model's.
   void checkCase(LegalCase& legal, uint32_t variables = 1) {
     const Status tried = ops::testing::tryCase(*ops::definitionOf(legal.type), legal);
@@ -170,8 +160,6 @@ class TilesTest : public ::testing::TestWithParam<std::string> {
       }
     }
   }
-
-  std::shared_ptr<hal::Device> device_;
 };
 
 TEST_P(TilesTest, ConvolutionsOfAnyNumberOfChannels) {
@@ -442,8 +430,7 @@ TEST_P(TilesTest, Resizes) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Shaders, TilesTest, ::testing::Values("", "--gpu-shaders"),
-                         [](const auto& info) { return info.param.empty() ? "Software" : "Gpu"; });
+INSTANTIATE_TEST_SUITE_P(Shaders, TilesTest, testing::kShaderForms, testing::shaderFormName);
 
 }  // namespace
 }  // namespace halyard::vulkandriver

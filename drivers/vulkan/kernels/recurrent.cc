@@ -173,7 +173,7 @@ Status recordRnnStep(const Site& site, Recording& recording) {
   const Place state =
       recordRnnCell(steps, site, order, 1, {{0, {1}}}, activation, {site.out(1), units, 0});
   steps.storeState(state, 0);
-  return okStatus();
+  return steps.check();
 }
 
 Status recordRnnSequence(const Site& site, Recording& recording) {
@@ -187,7 +187,7 @@ Status recordRnnSequence(const Site& site, Recording& recording) {
   const Place state = recordRnnCell(steps, site, order, 1, {{0, {1}}}, activation,
                                     {site.out(0), site.output(0).dims[2], 0});
   if (site.outputs.size() > 1) steps.storeState(state, 1);
-  return okStatus();
+  return steps.check();
 }
 
 Status recordBidirectionalRnn(const Site& site, Recording& recording) {
@@ -216,7 +216,7 @@ Status recordBidirectionalRnn(const Site& site, Recording& recording) {
     const size_t output = (merged ? 1 : 2) + direction;
     if (output < site.outputs.size()) steps.storeState(state, output);
   }
-  return okStatus();
+  return steps.check();
 }
 
 Status recordLstmStep(const Site& site, Recording& recording) {
@@ -228,7 +228,7 @@ Status recordLstmStep(const Site& site, Recording& recording) {
   steps.clear(0);
   steps.storeState(last.hidden, 1);
   steps.storeState(last.cell, 2);
-  return okStatus();
+  return steps.check();
 }
 
 Status recordLstmSequence(const Site& site, Recording& recording) {
@@ -244,7 +244,7 @@ Status recordLstmSequence(const Site& site, Recording& recording) {
     steps.storeState(last.hidden, 1);
     steps.storeState(last.cell, 2);
   }
-  return okStatus();
+  return steps.check();
 }
 
 Status recordBidirectionalLstm(const Site& site, Recording& recording) {
@@ -278,7 +278,7 @@ Status recordBidirectionalLstm(const Site& site, Recording& recording) {
       steps.storeState(last.cell, output + 1);
     }
   }
-  return okStatus();
+  return steps.check();
 }
 
 Status recordSvdf(const Site& site, Recording& recording) {
@@ -294,7 +294,7 @@ Status recordSvdf(const Site& site, Recording& recording) {
   steps.multiply(newest, batch, 1, filters, inputTerms(site, order, 0, {{0, {1}}}));
   steps.svdf(newest, batch, filters / static_cast<size_t>(rank), static_cast<size_t>(rank),
              site.input(2).dims[1], activation);
-  return okStatus();
+  return steps.check();
 }
 
 }  // namespace halyard::vulkandriver

@@ -78,11 +78,15 @@ void RecurrentSteps::multiply(Place sums, size_t rows, size_t gates, size_t cell
   }
   const bool areFours = std::ranges::all_of(
       terms, [](const GateTerm& term) { return (term.first | term.stride | term.depth) % 4 == 0; });
+  uint64_t rounds = 0;
+  for (const GateTerm& term : terms) rounds += 1 + term.depth / (areFours ? 4 : 1);
+  mostRounds_ = std::max(mostRounds_, rounds);
   add(kProducts, std::move(parameters), rows * gates * cells, areFours ? 1 : 0);
 }
 
 void RecurrentSteps::normalize(const LstmCell& cell, size_t gate, size_t rows, Place sums,
                                Place state) {
+  mostRounds_ = std::max(mostRounds_, 3 * uint64_t{cell.cells} + 3);
   const size_t position = gate - (kGates - cell.gates);
   add(kNormalize,
       {sums, word(cell.gates), word(position), word(cell.cells), state,
@@ -133,6 +137,7 @@ void RecurrentSteps::svdf(Place newest, size_t rows, size_t units, size_t rank, 
   constexpr size_t kTime = 2;
   constexpr size_t kBias = 3;
   constexpr size_t kState = 4;
+  mostRounds_ = std::max(mostRounds_, uint64_t{rank} * (memory + 2));
   std::optional<Place> bias;
   if (site_.context.hasInput(kBias)) bias = site_.in(kBias);
   add(kSvdf,

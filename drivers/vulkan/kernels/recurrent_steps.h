@@ -70,6 +70,9 @@ class RecurrentSteps {
   void store(Place source, size_t rows, size_t width, std::optional<Place> bias,
              ops::RecurrentActivation activation, float limit, Place state,
              const ResultRows& result);
+  // An error if a work item of one of these steps has more rounds than checkRounds() takes.
+  Status check() const { return checkRounds(mostRounds_); }
+
   // The memories and sums of SVDF: newest values [rows][units * rank].
   void svdf(Place newest, size_t rows, size_t units, size_t rank, size_t memory,
             ops::RecurrentActivation activation);
@@ -84,6 +87,7 @@ class RecurrentSteps {
   const Site& site_;
   Recording& recording_;
   ElementKind kind_ = ElementKind::FLOAT32;  // of the model's tensors
+  uint64_t mostRounds_ = 0;
 };
 
 }  // namespace halyard::vulkandriver

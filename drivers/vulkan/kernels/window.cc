@@ -129,6 +129,7 @@ Status recordDepthwise(const Site& site, Recording& recording) {
   int32_t multiplier = 1;
   HALYARD_RETURN_IF_ERROR(readWindow(site, 3, 8, {&multiplier, 1}, true, &options, &plan));
   HALYARD_RETURN_IF_ERROR(resolve(options, filter[1], filter[2], filter[3], &plan));
+  HALYARD_RETURN_IF_ERROR(checkRounds(roundsOf(plan, 3)));  // window.comp has inner loops
   plan.resultsOfGroup = static_cast<size_t>(multiplier);
   const auto channels = static_cast<int32_t>(filter[3]);
   plan.filter = {1, static_cast<int32_t>(filter[2]) * channels, channels, 0};

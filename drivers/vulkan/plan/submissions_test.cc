@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "case_for_test.h"
 #include "plan/model_recording.h"
 #include "plan/vulkan_model.h"
 #include "svdf_for_test.h"
@@ -85,16 +86,9 @@ class LongModelTest : public ::testing::TestWithParam<bool> {
   Status execute(const hal::ExecuteOptions& options) {
     std::vector<float> in(kElements, 1);
     std::vector<float> out(kElements);
-    const auto argument = [](std::vector<float>& values) {
-      hal::RequestArgument made;
-      made.kind = hal::RequestArgument::Kind::POINTER;
-      made.pointer = values.data();
-      made.length = static_cast<uint32_t>(values.size() * sizeof(float));
-      return made;
-    };
     hal::Request request;
-    request.inputs = {argument(in)};
-    request.outputs = {argument(out)};
+    request.inputs = {testing::argumentFor(in)};
+    request.outputs = {testing::argumentFor(out)};
     Status status = prepared_->executeSynchronously(request, options).status;
     if (status.ok()) {
       EXPECT_EQ(out, std::vector<float>(kElements, 0x1p100f));
