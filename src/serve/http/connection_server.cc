@@ -1,5 +1,6 @@
 #include "serve/http/connection_server.h"
 
+#include <fcntl.h>
 #include <openssl/err.h>
 #include <poll.h>
 #include <sys/eventfd.h>
@@ -124,7 +125,8 @@ ConnectionServer::ConnectionServer(ConnectionLimits limits)
     : limits_(limits), drainEvent_(::eventfd(0, EFD_CLOEXEC)) {
   new_task_queue = [this] { return new Threads(limits_.connections); };
   set_tcp_nodelay(true);
-  const std::chrono::seconds patience = std::min(limits_.idleTime, limits_.request.readTime);
+  const auto patience = std::chrono::ceil<std::chrono::seconds>(
+      std::min<std::chrono::milliseconds>(limits_.idleTime, limits_.request.readTime));
   set_read_timeout(patience.count());
   set_write_timeout(patience.count());
   set_post_routing_handler(
@@ -146,6 +148,7 @@ Status ConnectionServer::useTls(const TlsFiles& files) {
   tls_.reset(SSL_CTX_new(TLS_server_method()));
   if (!tls_) return makeStatus(ResultCode::OUT_OF_MEMORY, "TLS: {}", tlsError());
   SSL_CTX_set_min_proto_version(tls_.get(), TLS1_2_VERSION);
+  SSL_CTX_set_mode(tls_.get(), SSL_MODE_ENABLE_PARTIAL_WRITE);
   if (SSL_CTX_use_certificate_chain_file(tls_.get(), files.certificate.c_str()) != 1) {
     return badData("the certificate {} cannot be used: {}", files.certificate, tlsError());
   }
@@ -197,7 +200,11 @@ void ConnectionServer::serve(socket_t socket) {
     return;
   }
   const std::unique_ptr<SSL, decltype(&SSL_free)> session(SSL_new(tls_.get()), &SSL_free);
-  if (!session || SSL_set_fd(session.get(), socket) != 1 || SSL_accept(session.get()) != 1) {
+  const auto end = std::chrono::steady_clock::now() + limits_.request.readTime;
+  const bool isOpen = session && ::fcntl(socket, F_SETFL, O_NONBLOCK) == 0 &&
+                      SSL_set_fd(session.get(), socket) == 1 &&
+                      callTls(session.get(), end, [&] { return SSL_accept(session.get()); }) == 1;
+  if (!isOpen) {
     ERR_clear_error();
     return;
   }

@@ -257,14 +257,18 @@ Status HttpServer::start() {
   if (port_ <= 0) {
     return opFailed("HTTP cannot listen at {}:{}", options_.host, options_.port);
   }
-  thread_ = std::thread([this] { server_.listen_after_bind(); });
+  thread_ = std::thread([this] {
+    server_.listen_after_bind();
+    hasEnded_ = true;
+  });
   return okStatus();
 }
 
 void HttpServer::stop() {
   if (!thread_.joinable()) return;
   server_.drain();
-  while (!server_.is_running()) std::this_thread::yield();  // stop() has no effect before
+  // stop() has no effect before the server runs.
+  while (!server_.is_running() && !hasEnded_) std::this_thread::yield();
   server_.stop();
   thread_.join();
 }

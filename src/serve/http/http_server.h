@@ -75,6 +75,7 @@ class HttpServer {
   std::atomic<uint64_t> bytesInFlight_ = 0;
   int port_ = 0;
   std::thread thread_;
+  std::atomic<bool> hasEnded_ = false;  // the thread listens no more
 };
 
 }  // namespace halyard::serve

@@ -240,6 +240,33 @@ TEST_F(HttpServerTest, Tls) {
   EXPECT_EQ(exchange(std::string(1000, 'x')).find("HTTP"), std::string::npos);
 }
 
+// A client that sends a byte now and then does not keep its connection.
+TEST_F(HttpServerTest, SlowHandshakesEnd) {
+  HttpOptions options;
+  options.tls = {folder_.path() + "/certificate.pem", folder_.path() + "/key.pem"};
+  options.connections.request.readTime = std::chrono::milliseconds(200);
+  ASSERT_TRUE(writeCertificate(options.tls.certificate, options.tls.key));
+  start(options);
+  const UniqueFd client(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  sockaddr_in address = {};
+  address.sin_family = AF_INET;
+  address.sin_port = htons(static_cast<uint16_t>(server_->port()));
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  ASSERT_EQ(::connect(client.get(), reinterpret_cast<sockaddr*>(&address), sizeof(address)), 0);
+  // The beginning of a record of 512 bytes, of which most never come.
+  const std::string record("\x16\x03\x01\x02\x00\x01", 6);
+  ASSERT_EQ(::send(client.get(), record.data(), record.size(), MSG_NOSIGNAL), 6);
+  bool isOpen = true;
+  for (int i = 0; i < 400 && isOpen; ++i) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    char byte = 0;
+    const ssize_t got = ::recv(client.get(), &byte, 1, MSG_DONTWAIT);
+    isOpen = got > 0 || (got < 0 && errno == EAGAIN);
+    if (isOpen) ::send(client.get(), "\x01", 1, MSG_NOSIGNAL);
+  }
+  EXPECT_FALSE(isOpen);
+}
+
 TEST_F(HttpServerTest, FaultyFilesOfTlsAreExplained) {
   HttpOptions options;
   options.port = 0;

@@ -2,6 +2,7 @@
 
 #include <arpa/inet.h>
 #include <netinet/in.h>
+#include <openssl/err.h>
 #include <poll.h>
 #include <sys/socket.h>
 
@@ -14,6 +15,21 @@ namespace {
 
 constexpr size_t kBufferBytes = size_t{16} << 10;
 constexpr size_t kMostPending = size_t{64} << 10;
+
+using Clock = std::chrono::steady_clock;
+
+// Whether the socket is ready for `events` before `end`.
+bool waitFor(int socket, short events, Clock::time_point end) {
+  while (true) {
+    const auto left = std::chrono::ceil<std::chrono::milliseconds>(end - Clock::now());
+    if (left.count() <= 0) return false;
+    pollfd waiting = {socket, events, 0};
+    const int ready =
+        ::poll(&waiting, 1, static_cast<int>(std::min<int64_t>(left.count(), INT32_MAX)));
+    if (ready > 0) return true;
+    if (ready < 0 && errno != EINTR) return false;
+  }
+}
 
 void addressOf(int (*get)(int, sockaddr*, socklen_t*), int socket, std::string& ip, int& port) {
   sockaddr_storage address = {};
@@ -33,6 +49,18 @@ void addressOf(int (*get)(int, sockaddr*, socklen_t*), int socket, std::string& 
 }
 
 }  // namespace
+
+int callTls(SSL* tls, Clock::time_point end, const std::function<int()>& call) {
+  while (true) {
+    ERR_clear_error();
+    const int result = call();
+    if (result > 0) return result;
+    const int error = SSL_get_error(tls, result);
+    if (error != SSL_ERROR_WANT_READ && error != SSL_ERROR_WANT_WRITE) return result;
+    const short events = error == SSL_ERROR_WANT_READ ? POLLIN : POLLOUT;
+    if (!waitFor(SSL_get_fd(tls), events, end)) return -1;
+  }
+}
 
 SocketStream::SocketStream(int socket, SSL* tls, RequestLimits limits)
     : socket_(socket), tls_(tls), limits_(limits), buffer_(kBufferBytes) {
@@ -82,13 +110,14 @@ bool SocketStream::isBeyondLimits(const char* bytes, size_t size) {
 
 ssize_t SocketStream::receive(char* to, size_t size) {
   if (tls_ != nullptr) {
-    return SSL_read(tls_, to, static_cast<int>(std::min<size_t>(size, INT32_MAX)));
+    const int most = static_cast<int>(std::min<size_t>(size, INT32_MAX));
+    return callTls(tls_, readBy_, [&] { return SSL_read(tls_, to, most); });
   }
-  ssize_t got = 0;
-  do {
-    got = ::recv(socket_, to, size, 0);
-  } while (got < 0 && errno == EINTR);
-  return got;
+  while (true) {
+    const ssize_t got = ::recv(socket_, to, size, MSG_DONTWAIT);
+    if (got >= 0 || (errno != EINTR && errno != EAGAIN)) return got;
+    if (!waitFor(socket_, POLLIN, readBy_)) return -1;
+  }
 }
 
 ssize_t SocketStream::read(char* to, size_t size) {
@@ -119,7 +148,9 @@ bool SocketStream::send(const char* from, size_t size) {
   while (size > 0) {
     ssize_t sent = 0;
     if (tls_ != nullptr) {
-      sent = SSL_write(tls_, from, static_cast<int>(std::min<size_t>(size, INT32_MAX)));
+      const int most = static_cast<int>(std::min<size_t>(size, INT32_MAX));
+      sent = callTls(tls_, Clock::now() + limits_.readTime,
+                     [&] { return SSL_write(tls_, from, most); });
     } else {
       sent = ::send(socket_, from, size, MSG_NOSIGNAL);
       if (sent < 0 && errno == EINTR) continue;

@@ -11,6 +11,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -19,12 +20,18 @@ namespace halyard::serve {
 
 struct RequestLimits {
   size_t headerBytes = size_t{64} << 10;
-  std::chrono::seconds readTime{60};  // for all bytes of one request
+  // For all bytes of one request, and for the handshake of TLS. A client that takes no bytes of an
+  // answer has as long.
+  std::chrono::milliseconds readTime{60'000};
 };
+
+// Repeats a call on a session whose socket does not block, until it has an end. Returns its result,
+// or -1 if `end` comes first.
+int callTls(SSL* tls, std::chrono::steady_clock::time_point end, const std::function<int()>& call);
 
 class SocketStream : public httplib::Stream {
  public:
-  // `tls` is null for a plain connection.
+  // `tls` is null for a plain connection. With it, the socket must not block.
   SocketStream(int socket, SSL* tls, RequestLimits limits);
 
   // Begins the count of the limits.
