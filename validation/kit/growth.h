@@ -13,7 +13,7 @@
 namespace halyard::validation {
 
 struct GrowthRule {
-  // What a span may add. All spans together may add at most `spans` times as much.
+  // The growth that a span may add. All spans together may add at most `spans` times as much.
   size_t memoryBytes = 0;
   size_t descriptors = 0;
   int spans = 4;  // that must all add more, before it is a leak
