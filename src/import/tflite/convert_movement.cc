@@ -41,11 +41,16 @@ Status convertSlice(Node& node) {
   return moveElements(node, SLICE, x, std::move(lists));
 }
 
+Result<uint32_t> outputLike(Node& node, size_t i, uint32_t x) {
+  HALYARD_ASSIGN_OR_RETURN(const uint32_t y, node.output(i));
+  HALYARD_RETURN_IF_ERROR(node.shareQuantization(y, x), "output {}", i);
+  return y;
+}
+
 Result<OperandIndexes> outputsLike(Node& node, uint32_t x) {
   OperandIndexes outputs;
   for (size_t i = 0; i < node.outputCount(); ++i) {
-    HALYARD_ASSIGN_OR_RETURN(const uint32_t y, node.output(i));
-    HALYARD_RETURN_IF_ERROR(node.shareQuantization(y, x), "output {}", i);
+    HALYARD_ASSIGN_OR_RETURN(const uint32_t y, outputLike(node, i, x));
     outputs.push_back(y);
   }
   return outputs;
@@ -74,7 +79,8 @@ Status convertSplit(Node& node) {
   return split(node, x, at, std::move(outputs));
 }
 
-// Parts of different sizes become slices.
+// Parts of different sizes become slices. A list without elements gets no operand, since NNAPI has
+// no such tensor; CONCATENATION takes it, too.
 Status convertSplitV(Node& node) {
   HALYARD_RETURN_IF_ERROR(node.expectCounts(3, 3, node.outputCount()));
   HALYARD_ASSIGN_OR_RETURN(
@@ -91,15 +97,16 @@ Status convertSplitV(Node& node) {
   int64_t left = dims[at];
   for (int32_t size : sizes) left -= std::max(size, 0);
   if (left < 0) return badData("the sizes are more than dimension {} of {}", at, shapeText(dims));
-  HALYARD_ASSIGN_OR_RETURN(const OperandIndexes outputs, outputsLike(node, x));
   std::vector<int32_t> begin(dims.size(), 0);
   std::vector<int32_t> size(dims.size(), -1);
-  for (size_t i = 0; i < outputs.size(); ++i) {
+  for (size_t i = 0; i < sizes.size(); ++i) {
     // One size may be negative. It stands for the rest.
     size[at] = sizes[i] < 0 ? static_cast<int32_t>(left) : sizes[i];
+    if (size[at] == 0 && node.builder().file().isEmptyList(node.outputTensor(i))) continue;
+    HALYARD_ASSIGN_OR_RETURN(const uint32_t y, outputLike(node, i, x));
     HALYARD_ASSIGN_OR_RETURN(const uint32_t begins, listOf(node, begin));
     HALYARD_ASSIGN_OR_RETURN(const uint32_t lengths, listOf(node, size));
-    HALYARD_RETURN_IF_ERROR(node.builder().addOperation(SLICE, {x, begins, lengths}, {outputs[i]}));
+    HALYARD_RETURN_IF_ERROR(node.builder().addOperation(SLICE, {x, begins, lengths}, {y}));
     begin[at] += size[at];
   }
   return okStatus();

@@ -347,9 +347,11 @@ Status convertConcatenation(Node& node) {
   }
   OperandIndexes inputs;
   for (size_t i = 0; i < node.inputCount(); ++i) {
+    if (node.hasInput(i) && node.builder().file().isEmptyList(node.inputTensor(i))) continue;
     HALYARD_ASSIGN_OR_RETURN(const uint32_t x, node.input(i));
     inputs.push_back(x);
   }
+  if (inputs.empty()) return unsupported("all inputs are lists without elements");
   HALYARD_ASSIGN_OR_RETURN(
       const size_t axis,
       Node::normalizedAxis(options->axis(), node.operand(inputs[0]).dimensions.size()));

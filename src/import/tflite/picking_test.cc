@@ -332,6 +332,32 @@ TEST(Picking, SlicesOfFloatsAndIntegers) {
   }
 }
 
+TEST(Picking, ListsWithoutElementsAreSplitOffAndConcatenated) {
+  ModelWriter w;
+  const int32_t x = typed(w, "x", Type::INT32, {3});
+  const int32_t sizes = w.intConstant("sizes", {1, 2, 0});
+  const int32_t axis = w.intConstant("axis", {0});
+  const int32_t first = typed(w, "first", Type::INT32, {1});
+  const int32_t rest = typed(w, "rest", Type::INT32, {2});
+  const int32_t none = typed(w, "none", Type::INT32, {0});
+  const int32_t y = typed(w, "y", Type::INT32, {3});
+  w.node(Op::SPLIT_V, {x, sizes, axis}, {first, rest, none}, Opt::SplitVOptions,
+         [](FlatBufferBuilder& f) { return tfl::CreateSplitVOptions(f, 3); });
+  w.node(Op::CONCATENATION, {none, rest, first}, {y}, Opt::ConcatenationOptions,
+         [](FlatBufferBuilder& f) { return tfl::CreateConcatenationOptions(f, 0); });
+  w.inputs = {x};
+  w.outputs = {y};
+  const RunResult result = runWith(importPlain(w), {bytesOf<int32_t>({7, 8, 9})});
+  ASSERT_TRUE(result.status.ok()) << result.status.toString();
+  EXPECT_THAT(as<int32_t>(result.outputs[0]), ElementsAre(8, 9, 7));
+  w.nodes[1].inputs = {none, none};
+  EXPECT_THAT(importPlain(w).status().message(),
+              HasSubstr("all inputs are lists without elements"));
+  w.nodes[1] = w.nodes[0];
+  w.nodes[1].inputs[0] = none;
+  EXPECT_THAT(importPlain(w).status().message(), HasSubstr("'none'"));
+}
+
 TEST(Picking, IntegersAreConcatenated) {
   ModelWriter w;
   const int32_t a = typed(w, "a", Type::INT32, {2, 1});
