@@ -53,7 +53,10 @@ inline Result<std::shared_ptr<const Model>> findModel(const std::string& name) {
     if (name == std::string("v2") + suffix) return workloads::mobileNetV2(numbers);
   }
   if (name == "lstm") return workloads::acousticLstm(Numbers::FLOAT32);
-  HALYARD_ASSIGN_OR_RETURN(import::ImportedModel imported, import::importTfliteFile(name));
+  // As for a driver that has the extension halyard.tflite.
+  HALYARD_ASSIGN_OR_RETURN(
+      import::ImportedModel imported,
+      import::importTfliteFile(name, {.extension = import::ExtensionUse::PREFERRED}));
   return std::make_shared<const Model>(std::move(imported.model));
 }
 

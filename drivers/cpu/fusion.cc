@@ -310,7 +310,18 @@ class RoundingMatcher {
   std::array<std::optional<float>, kCount> constants_;
 };
 
-// The size of the rows that operation `i` reduces to one value each, where it keeps the rank.
+// Of ROUND_TO_DYNAMIC_RANGE.
+std::optional<RoundedRows> roundedRowsOf(const ops::Tensor& input, const ops::Tensor& axis) {
+  if (axis.data == nullptr) return std::nullopt;
+  RoundedRows rows = {ops::kDynamicRangeSteps, 1};
+  for (auto d = static_cast<size_t>(*axis.as<int32_t>()); d < input.rank(); ++d) {
+    rows.extent *= input.dims[d];
+  }
+  return rows;
+}
+
+}  // namespace
+
 std::optional<size_t> rowExtent(const FusionGraph& graph, size_t i) {
   std::vector<ops::Tensor> inputs;
   for (const uint32_t operand : graph.operation(i).inputs) inputs.push_back(graph.tensor(operand));
@@ -324,18 +335,6 @@ std::optional<size_t> rowExtent(const FusionGraph& graph, size_t i) {
   }
   return groups.back().extent;
 }
-
-// Of ROUND_TO_DYNAMIC_RANGE.
-std::optional<RoundedRows> roundedRowsOf(const ops::Tensor& input, const ops::Tensor& axis) {
-  if (axis.data == nullptr) return std::nullopt;
-  RoundedRows rows = {ops::kDynamicRangeSteps, 1};
-  for (auto d = static_cast<size_t>(*axis.as<int32_t>()); d < input.rank(); ++d) {
-    rows.extent *= input.dims[d];
-  }
-  return rows;
-}
-
-}  // namespace
 
 std::optional<RowRounding> rowRoundingAt(const FusionGraph& graph, size_t last) {
   if (isOneOf(graph, last, {OperationType::ROUND_TO_DYNAMIC_RANGE})) {

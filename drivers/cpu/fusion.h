@@ -48,6 +48,10 @@ std::vector<Fusion> fusionsOf(const FusionGraph& graph, size_t i);
 // Whether operation `i` only gives its first input another shape.
 bool isReshape(const FusionGraph& graph, size_t i);
 
+// The size of the rows that reduction `i` of floats makes one value of each. Empty if it reduces
+// others than the last dimensions, or changes the rank.
+std::optional<size_t> rowExtent(const FusionGraph& graph, size_t i);
+
 // Rounds the rows of a float tensor to as many steps as a byte has, from the least value of each
 // row to the greatest. This is ROUND_TO_DYNAMIC_RANGE. For devices without this operation, the
 // importer of .tflite files writes operations of the API in its place.

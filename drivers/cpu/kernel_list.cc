@@ -36,6 +36,7 @@ constexpr Entry kEntries[] = {
     {OperationType::DIV, makeDivision},
     {OperationType::FLOOR, makeFloor},
     {OperationType::FULLY_CONNECTED, makeFullyConnected, kActivation | kAddend | kRounding},
+    {OperationType::GELU, makeGelu},
     {OperationType::GROUPED_CONV_2D, makeGroupedConv},
     {OperationType::HARD_SWISH, makeHardSwish},
     {OperationType::INSTANCE_NORMALIZATION, makeInstanceNormalization},

@@ -51,6 +51,13 @@ class Builder {
     operand.location = appendConstant(model_, &value, sizeof value);
     return add(operand);
   }
+  uint32_t floatScalar(float value) {
+    Operand operand;
+    operand.type = OperandType::FLOAT32;
+    operand.lifetime = Lifetime::CONSTANT_COPY;
+    operand.location = appendConstant(model_, &value, sizeof value);
+    return add(operand);
+  }
   uint32_t boolean(bool value) {
     Operand operand;
     operand.type = OperandType::BOOL;

@@ -6,14 +6,24 @@
 #include <optional>
 #include <span>
 
+#include "attention.h"
 #include "base/work_limit.h"
 #include "fusion.h"
 #include "kernel_list.h"
 #include "kernels/elementwise/byte_table.h"
+#include "kernels/layers/row_normalization.h"
 #include "kernels/layers/row_rounding.h"
+#include "normalization.h"
 
 namespace halyard::cpudriver {
 namespace {
+
+// Operations of a known pattern, which one kernel computes.
+struct Pattern {
+  std::vector<size_t> before;  // all operations except the last one
+  OperandIndexes inputs;
+  std::unique_ptr<Kernel> kernel;
+};
 
 class StepMaker {
  public:
@@ -29,11 +39,12 @@ class StepMaker {
   }
 
   std::vector<Step> make() {
-    findRoundings();
+    findPatterns();
     for (size_t i = 0; i < steps_.size(); ++i) {
       checkWorkLimit();
       if (isDone_[i]) continue;
-      if (makeAlias(i) || makeTable(i) || makeRounding(i) || makeFused(i)) continue;
+      if (makeAlias(i) || makeTable(i) || makeRounding(i) || makePattern(i) || makeFused(i))
+        continue;
       const Operation& operation = graph_.operation(i);
       place(i, operation.inputs, operation.outputs, makePlain(i));
     }
@@ -80,6 +91,9 @@ class StepMaker {
     steps_[i].reset();
     isDone_[i] = true;
   }
+  void swallow(const std::vector<size_t>& operations) {
+    for (const size_t i : operations) swallow(i);
+  }
 
   std::unique_ptr<Kernel> makePlain(size_t i) const {
     const Operation& operation = graph_.operation(i);
@@ -120,7 +134,7 @@ class StepMaker {
     }
     const auto table = tableOf(std::span<const KernelSite>(sites));
     if (!table) return false;
-    for (const size_t link : chain) swallow(link);
+    swallow(chain);
     const OperandIndexes& outputs = graph_.operation(chain.back()).outputs;
     place(chain.back(), {graph_.operation(i).inputs[0]}, outputs,
           makeTableKernel(*table, plan_.tensors[outputs[0]].elementCount()));
@@ -128,12 +142,14 @@ class StepMaker {
   }
 
   // Before there are steps, since a pattern is known by its last operation.
-  void findRoundings() {
+  void findPatterns() {
     roundings_.resize(steps_.size());
+    patterns_.resize(steps_.size());
     for (size_t i = 0; i < steps_.size(); ++i) {
       roundings_[i] = rowRoundingAt(graph_, i);
-      if (!roundings_[i]) continue;
-      for (const size_t before : roundings_[i]->before) swallow(before);
+      if (roundings_[i]) swallow(roundings_[i]->before);
+      patterns_[i] = patternAt(i);
+      if (patterns_[i]) swallow(patterns_[i]->before);
     }
   }
 
@@ -142,6 +158,27 @@ class StepMaker {
     const RowRounding& rounding = *roundings_[i];
     const size_t rows = plan_.tensors[rounding.input].elementCount() / rounding.rows.extent;
     place(i, {rounding.input}, graph_.operation(i).outputs, makeRowRounding(rounding.rows, rows));
+    return true;
+  }
+
+  std::optional<Pattern> patternAt(size_t i) const {
+    if (auto normalization = rowNormalizationAt(graph_, i)) {
+      const size_t rows =
+          plan_.tensors[normalization->input].elementCount() / normalization->extent;
+      return Pattern{std::move(normalization->before),
+                     {normalization->input, normalization->factors, normalization->summands},
+                     makeRowNormalization(rows, normalization->extent, normalization->epsilon)};
+    }
+    if (auto attention = attentionAt(graph_, i)) {
+      return Pattern{std::move(attention->before), std::move(attention->inputs),
+                     makeAttention(attention->shape)};
+    }
+    return std::nullopt;
+  }
+
+  bool makePattern(size_t i) {
+    if (!patterns_[i]) return false;
+    place(i, patterns_[i]->inputs, graph_.operation(i).outputs, std::move(patterns_[i]->kernel));
     return true;
   }
 
@@ -163,7 +200,7 @@ class StepMaker {
           graph_.definition(i),
           {.inputs = inputs, .outputs = results, .packing = packing_, .fused = fusion.fused});
       if (kernel == nullptr) continue;
-      for (const size_t swallowed : fusion.swallowed) swallow(swallowed);
+      swallow(fusion.swallowed);
       place(fusion.last, fusion.inputs, outputs, std::move(kernel));
       return true;
     }
@@ -178,6 +215,7 @@ class StepMaker {
   std::vector<bool> isDone_;                // by operation
   // By the pattern's last operation.
   std::vector<std::optional<RowRounding>> roundings_;
+  std::vector<std::optional<Pattern>> patterns_;
   std::vector<uint32_t> memoryOf_;  // by operand: in whose memory it is
 };
 

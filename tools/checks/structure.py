@@ -24,8 +24,10 @@ UNCOUNTED = re.compile(r"(_test\.(cc|c)|_bench\.cc|_for_test\.h|/test_model\.h)$
                        r"^(src/import|bench|tests|docs|examples|models|tools|validation)/")
 # By file: how often it names operations, and the reason why it treats them specially.
 MENTIONS = {
+    "drivers/cpu/attention.cc": (8, "a pattern of operations that one kernel computes"),
     "drivers/cpu/fusion.cc": (55, "patterns of operations that one kernel computes"),
-    "drivers/cpu/kernel_list.cc": (44, "the table of kernels by operation"),
+    "drivers/cpu/kernel_list.cc": (45, "the table of kernels by operation"),
+    "drivers/cpu/normalization.cc": (15, "a pattern of operations that one kernel computes"),
     "drivers/vulkan/kernels/elementwise.cc": (48, "the shader's function for each operation"),
     "drivers/vulkan/kernels/kernel_list.cc": (119, "the table of kernels by operation"),
     "drivers/vulkan/kernels/lines.cc": (16, "the shader's function for each operation"),

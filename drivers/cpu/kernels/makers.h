@@ -20,6 +20,7 @@ std::unique_ptr<Kernel> makeDequantization(const KernelSite& site);
 std::unique_ptr<Kernel> makeDivision(const KernelSite& site);
 std::unique_ptr<Kernel> makeFloor(const KernelSite& site);
 std::unique_ptr<Kernel> makeFullyConnected(const KernelSite& site);
+std::unique_ptr<Kernel> makeGelu(const KernelSite& site);
 std::unique_ptr<Kernel> makeGroupedConv(const KernelSite& site);
 std::unique_ptr<Kernel> makeHardSwish(const KernelSite& site);
 std::unique_ptr<Kernel> makeInstanceNormalization(const KernelSite& site);

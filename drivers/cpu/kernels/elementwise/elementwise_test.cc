@@ -48,6 +48,23 @@ TEST(UnaryKernel, IsTheReference) {
   }
 }
 
+TEST(UnaryKernel, GeluIsTheReference) {
+  RandomOperands random(43);
+  for (const bool isApproximate : {false, true}) {
+    for (const Shape& shape : kShapes) {
+      KernelCase test;
+      test.operation = OperationType::GELU;
+      test.inputs = {random.tensor(TENSOR_FLOAT32, shape), TestOperand::boolean(isApproximate)};
+      stretch(random, &test.inputs[0]);
+      test.outputs = {TestOperand::output(TENSOR_FLOAT32)};
+      test.slack = 1e-6;
+      checkKernel(std::move(test), 3,
+                  fmt::format("approximate {}, {}", isApproximate, shapeText(shape)));
+      if (HasFatalFailure()) return;
+    }
+  }
+}
+
 TEST(UnaryKernel, KeepsWhatIsNotANumberAndSaturates) {
   constexpr float kInfinity = std::numeric_limits<float>::infinity();
   const std::vector<float> values = {-kInfinity, kInfinity, std::nanf(""), 0, -0.0f, 1e30f, -1e30f};

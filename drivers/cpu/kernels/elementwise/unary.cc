@@ -53,6 +53,13 @@ std::unique_ptr<Kernel> makeClamp(const KernelSite& site, ops::FuseCode code) {
 std::unique_ptr<Kernel> makeFloor(const KernelSite& site) {
   return makeUnary(site, floatFunctions(site.level).floor);
 }
+std::unique_ptr<Kernel> makeGelu(const KernelSite& site) {
+  const FloatFunctions& functions = floatFunctions(site.level);
+  const ops::OperationContext context(site.inputs, {}, nullptr);
+  bool isApproximate = false;
+  if (!context.read(1, &isApproximate).ok()) return nullptr;
+  return makeUnary(site, isApproximate ? functions.approximateGelu : functions.gelu);
+}
 std::unique_ptr<Kernel> makeHardSwish(const KernelSite& site) {
   return makeUnary(site, floatFunctions(site.level).hardSwish);
 }

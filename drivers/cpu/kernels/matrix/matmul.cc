@@ -36,7 +36,8 @@ class FloatMatmulKernel final : public Kernel {
           const size_t width = gemm_.panelColumns;
           auto* const packed =
               reinterpret_cast<float*>(threadBuffer(width * sizes_.depth * sizeof(float)));
-          pack(right + item.matrix * sizes_.rightElements(), item, packed);
+          packRightPanel(gemm_, sizes_, right + item.matrix * sizes_.rightElements(), item.column,
+                         item.columns, packed);
           multiply(left + (item.matrix * sizes_.rows + item.rowBegin) * stride_, packed, item,
                    output + (item.matrix * sizes_.rows + item.rowBegin) * sizes_.columns);
         });
@@ -67,21 +68,6 @@ class FloatMatmulKernel final : public Kernel {
                            });
     }
     return to;
-  }
-
-  void pack(const float* right, const MatmulItem& item, float* packed) const {
-    const size_t width = gemm_.packedColumns(item.columns);
-    const size_t depth = sizes_.depth;
-    // Columns beyond the last are multiplied, too, though not stored.
-    if (item.columns < width) std::fill_n(packed, width * depth, 0.0f);
-    if (sizes_.isRightTransposed) {
-      ops::transposeBlock(right + item.column * depth, depth, item.columns, depth, packed, width);
-      return;
-    }
-    for (size_t k = 0; k < depth; ++k) {
-      std::memcpy(packed + k * width, right + k * sizes_.columns + item.column,
-                  item.columns * sizeof(float));
-    }
   }
 
   void multiply(const float* left, const float* packed, const MatmulItem& item,
@@ -117,6 +103,21 @@ class FloatMatmulKernel final : public Kernel {
 };
 
 }  // namespace
+
+void packRightPanel(const FloatGemm& gemm, const MatmulSizes& sizes, const float* right,
+                    size_t column, size_t columns, float* packed) {
+  const size_t width = gemm.packedColumns(columns);
+  const size_t depth = sizes.depth;
+  // Columns beyond the last are multiplied, too, though not stored.
+  if (columns < width) std::fill_n(packed, width * depth, 0.0f);
+  if (sizes.isRightTransposed) {
+    ops::transposeBlock(right + column * depth, depth, columns, depth, packed, width);
+    return;
+  }
+  for (size_t k = 0; k < depth; ++k) {
+    std::memcpy(packed + k * width, right + k * sizes.columns + column, columns * sizeof(float));
+  }
+}
 
 void forEachMatmulItem(const MatmulSizes& sizes, size_t panelColumns, size_t productsForThread,
                        ops::KernelServices& services,

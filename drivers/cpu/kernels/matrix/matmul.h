@@ -8,6 +8,7 @@
 #include <memory>
 
 #include "kernels/kernel.h"
+#include "kernels/matrix/gemm_float.h"
 #include "ops/activation.h"
 
 namespace halyard::cpudriver {
@@ -46,6 +47,10 @@ struct MatmulItem {
 void forEachMatmulItem(const MatmulSizes& sizes, size_t panelColumns, size_t productsForThread,
                        ops::KernelServices& services,
                        const std::function<void(const MatmulItem& item)>& f);
+
+// Columns [column, column + columns) of one right side, in the order of the micro kernels.
+void packRightPanel(const FloatGemm& gemm, const MatmulSizes& sizes, const float* right,
+                    size_t column, size_t columns, float* packed);
 
 // The best distance of rows of `bytes`, in bytes. It is a multiple of `granularity`, and rows do
 // not compete for a few places of the first-level cache.

@@ -5,6 +5,7 @@
 
 #include "kernels/makers.h"
 #include "kernels/vectors/float_functions.h"
+#include "kernels/vectors/softmax_row.h"
 #include "ops/axis_lines.h"
 #include "ops/elementwise.h"
 #include "ops/requantize.h"
@@ -17,21 +18,6 @@ struct Lines {
   size_t count;
   size_t extent;
 };
-
-HALYARD_ALWAYS_INLINE void findLargest(const float* x, size_t count, float* largest) {
-  constexpr size_t kLanes = 16;
-  float lanes[kLanes];
-  for (size_t lane = 0; lane < kLanes; ++lane) lanes[lane] = x[0];
-  size_t i = 0;
-  for (; i + kLanes <= count; i += kLanes) {
-    for (size_t lane = 0; lane < kLanes; ++lane) {
-      lanes[lane] = lanes[lane] < x[i + lane] ? x[i + lane] : lanes[lane];
-    }
-  }
-  for (; i < count; ++i) lanes[0] = lanes[0] < x[i] ? x[i] : lanes[0];
-  for (const float lane : lanes) lanes[0] = lanes[0] < lane ? lane : lanes[0];
-  *largest = lanes[0];
-}
 
 class FloatSoftmaxKernel final : public Kernel {
  public:
@@ -52,14 +38,7 @@ class FloatSoftmaxKernel final : public Kernel {
 
  private:
   void runLine(const float* from, float* to) const {
-    constexpr size_t kAtATime = 4096;  // whose sum keeps its digits in single precision
-    float largest = 0;
-    ops::runBest<&findLargest>(from, lines_.extent, &largest);
-    double sum = 0;
-    for (size_t i = 0; i < lines_.extent; i += kAtATime) {
-      const size_t count = std::min(kAtATime, lines_.extent - i);
-      sum += static_cast<double>(functions_.exponentials(from + i, to + i, count, beta_, largest));
-    }
+    const double sum = exponentialsOfRow(functions_, from, to, lines_.extent, beta_);
     functions_.scale(to, lines_.extent, static_cast<float>(1 / sum));
   }
 

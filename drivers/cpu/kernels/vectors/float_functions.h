@@ -36,21 +36,37 @@ struct RowBytes {
   int32_t* zeros;  // 0 to 255
 };
 
+// Of each element of a row. `epsilon` is added to the variance.
+struct RowNormalizer {
+  const float* factors;
+  const float* summands;
+  float epsilon;
+};
+
 struct FloatFunctions {
   // to[i] = f(from[i]); both may be the same.
   void (*sigmoid)(const float* from, float* to, size_t count);
   void (*tanh)(const float* from, float* to, size_t count);
   void (*hardSwish)(const float* from, float* to, size_t count);
+  // x times the normal distribution function of x; and its approximation by tanh.
+  void (*gelu)(const float* from, float* to, size_t count);
+  void (*approximateGelu)(const float* from, float* to, size_t count);
   void (*floor)(const float* from, float* to, size_t count);
   void (*clamp)(const float* from, float* to, size_t count, ops::ClampRange<float> range);
   // to[i] = exp(factor * (from[i] - offset)), for arguments not above 0, and their sum.
   float (*exponentials)(const float* from, float* to, size_t count, float factor, float offset);
+  // The largest of at least one value. Values that are NaN may be left out.
+  float (*findLargest)(const float* from, size_t count);
   // to[i] *= factor
   void (*scale)(float* to, size_t count, float factor);
+  // to[i] = to[i] * factor + summands[i]
+  void (*scaleAndAdd)(float* to, const float* summands, size_t count, float factor);
   // to[i] = a[i] + weight * (b[i] - a[i]), in the form that gives a or b exactly at the ends.
   void (*blend)(const float* a, const float* b, float weight, float* to, size_t count);
   // As RoundingSteps has it, one row.
   void (*roundRow)(const float* from, float* to, size_t count, const ops::RoundingSteps& steps);
+  // to[i] = (from[i] - mean) / sqrt(variance + epsilon) * factors[i] + summands[i]; one row.
+  void (*normalizeRow)(const float* from, float* to, size_t count, const RowNormalizer& normalizer);
   FloatRange (*findRange)(const float* from, size_t count);
   // to[i] = clamp(floor(from[i] * perUnit + 0.5), least, greatest) - least, where that is an
   // integer from 0 to 255; any byte for NaN.

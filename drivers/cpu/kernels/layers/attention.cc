@@ -1,0 +1,175 @@
+// Some rows at a time: their scores stay in the second-level cache.
+#include "kernels/layers/attention.h"
+
+#include <algorithm>
+
+#include "kernels/matrix/gemm_float.h"
+#include "kernels/matrix/matmul.h"
+#include "kernels/vectors/aligned_buffer.h"
+#include "kernels/vectors/even_pieces.h"
+#include "kernels/vectors/softmax_row.h"
+
+namespace halyard::cpudriver {
+namespace {
+
+constexpr size_t kScoreBytes = 256 * 1024;  // of the rows that are computed at a time
+constexpr size_t kMostRows = 112;
+constexpr size_t kBytesForThread = 64 * 1024;
+constexpr size_t kProductsForThread = 400'000;
+
+class AttentionKernel final : public Kernel {
+ public:
+  explicit AttentionKernel(const AttentionShape& shape)
+      : shape_(shape),
+        gemm_(floatGemm(ops::simdLevel())),
+        functions_(floatFunctions(ops::simdLevel())),
+        keys_(gemm_, {1, shape.rows, shape.keys, shape.depth, false, !shape.areKeysColumns}),
+        values_(gemm_, {1, shape.rows, shape.width, shape.keys, false, false}),
+        scoresApart_(matmulRowStride(shape.keys * sizeof(float), sizeof(float)) / sizeof(float)) {
+    const size_t rows = kScoreBytes / (scoresApart_ * sizeof(float));
+    const size_t least = gemm_.micro.mostRows;
+    blocks_ = divideUp(shape.rows, std::clamp(rows / least * least, least, kMostRows));
+  }
+
+  Status run(const KernelOperands& operands, ops::KernelServices& services) const override {
+    Memory memory;
+    memory.queries = operands.input<float>(0);
+    memory.mask = shape_.hasMask ? operands.input<float>(3) : nullptr;
+    memory.output = operands.output<float>(0);
+    memory.keys = packed(operands.input<float>(1), keys_, services);
+    memory.values = packed(operands.input<float>(2), values_, services);
+    const size_t products = shape_.rows / blocks_ * shape_.keys * (shape_.depth + shape_.width);
+    services.parallelFor(shape_.batch * blocks_, divideUp(kProductsForThread, products + 1),
+                         [&](size_t begin, size_t end) {
+                           for (size_t i = begin; i < end; ++i) {
+                             const size_t block = i % blocks_;
+                             runRows(memory, i / blocks_, shape_.rows * block / blocks_,
+                                     shape_.rows * (block + 1) / blocks_);
+                           }
+                         });
+    return okStatus();
+  }
+
+ private:
+  struct Memory {
+    const float* queries;
+    const float* keys;    // packed
+    const float* values;  // packed
+    const float* mask;
+    float* output;
+  };
+
+  // One of the matrices on the right side, in panels.
+  struct Right {
+    Right(const FloatGemm& gemm, const MatmulSizes& of)
+        : sizes(of), panels(divideUp(of.columns, gemm.panelColumns)) {
+      const size_t whole = (panels - 1) * gemm.panelColumns;
+      packedElements = (whole + gemm.packedColumns(of.columns - whole)) * of.depth;
+    }
+    const MatmulSizes sizes;
+    const size_t panels;
+    size_t packedElements = 0;  // of a matrix
+  };
+
+  size_t columnsOf(const Right& right, size_t panel) const {
+    return std::min(gemm_.panelColumns, right.sizes.columns - panel * gemm_.panelColumns);
+  }
+  size_t placeOf(const Right& right, size_t panel) const {
+    return panel * gemm_.panelColumns * right.sizes.depth;
+  }
+
+  // The matrices of all batches in panels.
+  const float* packed(const float* from, const Right& right, ops::KernelServices& services) const {
+    auto* const to =
+        static_cast<float*>(services.scratch(shape_.batch * right.packedElements * sizeof(float)));
+    const size_t bytes = gemm_.panelColumns * right.sizes.depth * sizeof(float);
+    services.parallelFor(shape_.batch * right.panels, divideUp(kBytesForThread, bytes),
+                         [&](size_t begin, size_t end) {
+                           for (size_t i = begin; i < end; ++i) {
+                             const size_t matrix = i / right.panels;
+                             const size_t panel = i % right.panels;
+                             packRightPanel(
+                                 gemm_, right.sizes, from + matrix * right.sizes.rightElements(),
+                                 panel * gemm_.panelColumns, columnsOf(right, panel),
+                                 to + matrix * right.packedElements + placeOf(right, panel));
+                           }
+                         });
+    return to;
+  }
+
+  void runRows(const Memory& memory, size_t batch, size_t begin, size_t end) const {
+    const size_t rows = end - begin;
+    auto& buffer = threadOwned<AlignedBuffer<float>, struct ScoreBuffer>();
+    const size_t needed = rows * scoresApart_;
+    if (buffer.size() < needed) buffer = AlignedBuffer<float>(needed);
+    float* const scores = buffer.data();
+    const size_t first = batch * shape_.rows + begin;
+    multiply(keys_, memory.queries + first * shape_.depth, shape_.depth,
+             memory.keys + batch * keys_.packedElements, rows, scores, scoresApart_);
+    float* const output = memory.output + first * shape_.width;
+    float factors[kMostRows];
+    for (size_t r = 0; r < rows; ++r) {
+      float* const row = scores + r * scoresApart_;
+      if (memory.mask != nullptr) {
+        const float* const mask =
+            memory.mask + batch * shape_.maskOfBatch + (begin + r) * shape_.maskOfRow;
+        functions_.scaleAndAdd(row, mask, shape_.keys, shape_.factor);
+      }
+      const float beta = memory.mask != nullptr ? shape_.beta : shape_.beta * shape_.factor;
+      factors[r] =
+          static_cast<float>(1 / exponentialsOfRow(functions_, row, row, shape_.keys, beta));
+    }
+    multiply(values_, scores, scoresApart_, memory.values + batch * values_.packedElements, rows,
+             output, shape_.width);
+    for (size_t r = 0; r < rows; ++r) {
+      functions_.scale(output + r * shape_.width, shape_.width, factors[r]);
+    }
+  }
+
+  void multiply(const Right& right, const float* left, size_t leftStride, const float* packed,
+                size_t rows, float* out, size_t outStride) const {
+    const ptrdiff_t whole = 0;
+    constexpr float kInfinity = std::numeric_limits<float>::infinity();
+    static constexpr float kNoBias[128] = {};
+    FloatTile tile = {.left = left,
+                      .leftStride = leftStride,
+                      .packed = packed,
+                      .pieces = &whole,
+                      .pieceCount = 1,
+                      .depth = right.sizes.depth,
+                      .ahead = nullptr,
+                      .bias = kNoBias,
+                      .addend = nullptr,
+                      .low = -kInfinity,
+                      .high = kInfinity,
+                      .out = out,
+                      .outStride = outStride,
+                      .columns = 0};
+    for (size_t panel = 0; panel < right.panels; ++panel) {
+      tile.packed = packed + placeOf(right, panel);
+      tile.columns = columnsOf(right, panel);
+      const FloatMicros& micro = gemm_.microsFor(tile.columns, 1);
+      forEvenPieces(rows, micro.mostRows, [&](size_t begin, size_t count) {
+        tile.left = left + begin * leftStride;
+        tile.out = out + begin * outStride + panel * gemm_.panelColumns;
+        micro.forRows[count](tile);
+      });
+    }
+  }
+
+  const AttentionShape shape_;
+  const FloatGemm& gemm_;
+  const FloatFunctions& functions_;
+  const Right keys_;
+  const Right values_;
+  const size_t scoresApart_;  // elements from a row to the next
+  size_t blocks_ = 1;         // of rows
+};
+
+}  // namespace
+
+std::unique_ptr<Kernel> makeAttention(const AttentionShape& shape) {
+  return std::make_unique<AttentionKernel>(shape);
+}
+
+}  // namespace halyard::cpudriver

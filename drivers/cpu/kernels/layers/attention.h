@@ -1,0 +1,33 @@
+// Attention: softmax(queries x keys) x values, without the whole matrix of scores in memory.
+// Thread safety: pure functions.
+// Ownership: kernels are the caller's.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+
+#include "kernels/kernel.h"
+
+namespace halyard::cpudriver {
+
+// Matrices of floats: queries [batch][rows][depth], values [batch][keys][width], and the result
+// [batch][rows][width].
+struct AttentionShape {
+  size_t batch = 1;
+  size_t rows = 0;
+  size_t keys = 0;
+  size_t depth = 0;
+  size_t width = 0;
+  bool areKeysColumns = false;  // [batch][depth][keys] instead of [batch][keys][depth]
+  float factor = 1;             // of the scores
+  float beta = 1;               // of the softmax
+  // A summand of the scores: its elements from a batch and from a row to the next.
+  bool hasMask = false;
+  size_t maskOfBatch = 0;
+  size_t maskOfRow = 0;
+};
+
+// For output 0 and the inputs queries, keys, values and, if there is one, the mask.
+std::unique_ptr<Kernel> makeAttention(const AttentionShape& shape);
+
+}  // namespace halyard::cpudriver
