@@ -1,8 +1,7 @@
 """Well-known architectures with random weights as .tflite files, for measurements of speed."""
 
-import numpy as np
-
 from peers import tflite_writer as tfl
+from peers import transformers
 
 CLASSES = 1001
 # Random weights keep the real values of a layer without an activation within this limit.
@@ -84,55 +83,6 @@ def lstm_acoustic(layers=5, units=512, features=240, steps=20, phones=42):
     return writer.finish([x], "LSTM acoustic model of ASR size, random weights")
 
 
-class _MobileBert:
-    """Sun et al., MobileBERT, 2020, table 1: 24 layers behind the embedding."""
-
-    HIDDEN, INNER, HEADS, LAYERS, STACKS, LENGTH = 512, 128, 4, 24, 4, 128
-
-    def __init__(self):
-        self._writer = tfl.TfliteWriter()
-
-    def _norm(self, x):
-        """The paper's NoNorm: a factor and a summand for each channel."""
-        writer, depth = self._writer, self._writer.shape(x)[-1]
-        factor = writer.constant(np.full(depth, 0.5, np.float32))
-        summand = writer.constant(np.linspace(-0.1, 0.1, depth, dtype=np.float32))
-        return writer.add(writer.multiply(x, factor), summand)
-
-    def _heads(self, x):
-        """[1, length, inner] to [1, heads, length, inner / heads]."""
-        shape = (1, self.LENGTH, self.HEADS, self.INNER // self.HEADS)
-        return self._writer.transpose(self._writer.reshape(x, shape), (0, 2, 1, 3))
-
-    def _attention(self, queries_from, values_from):
-        writer = self._writer
-        queries, keys = (self._heads(writer.fully_connected(queries_from, self.INNER))
-                         for _ in range(2))
-        values = self._heads(writer.fully_connected(values_from, self.INNER))
-        scale = writer.constant(np.full(1, (self.INNER // self.HEADS) ** -0.5, np.float32))
-        scores = writer.multiply(writer.batch_matmul(queries, keys, adjoint_b=True), scale)
-        mixed = writer.transpose(writer.batch_matmul(writer.softmax(scores), values), (0, 2, 1, 3))
-        mixed = writer.reshape(mixed, (1, self.LENGTH, self.INNER))
-        return writer.fully_connected(mixed, self.INNER)
-
-    def _layer(self, x):
-        writer = self._writer
-        inner = self._norm(writer.fully_connected(x, self.INNER))
-        shared = self._norm(writer.fully_connected(x, self.INNER))
-        inner = self._norm(writer.add(self._attention(shared, x), inner))
-        for _ in range(self.STACKS):
-            wide = writer.fully_connected(inner, 4 * self.INNER, tfl.RELU)
-            inner = self._norm(writer.add(writer.fully_connected(wide, self.INNER), inner))
-        return self._norm(writer.add(writer.fully_connected(inner, self.HIDDEN), x))
-
-    def build(self):
-        x = self._writer.input((1, self.LENGTH, self.HIDDEN))
-        for _ in range(self.LAYERS):
-            x = self._layer(x)
-        x = self._writer.fully_connected(x, 2)
-        return self._writer.finish([x], "MobileBERT behind its embedding, random weights")
-
-
 # By the names for `run --models`.
 ARCHITECTURES = {
     "mobilenet_v1_float": lambda: mobilenet_v1(tfl.FLOAT),
@@ -143,5 +93,8 @@ ARCHITECTURES = {
     "mobilenet_v2_int8": lambda: mobilenet_v2(tfl.INT8),
     "resnet_50_float": resnet_50,
     "lstm_acoustic_float": lstm_acoustic,
-    "mobilebert_float": lambda: _MobileBert().build(),
+    "mobilebert_float": lambda: transformers.MobileBert().build(),
+    "minilm_float": transformers.minilm,
+    "vit_tiny_float": transformers.vit_tiny,
+    "whisper_tiny_float": transformers.whisper_tiny,
 }

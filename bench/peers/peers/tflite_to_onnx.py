@@ -350,6 +350,24 @@ class _Operators:
     def sub(c, op, options):
         _Operators._binary(c, op, options, "Sub")
 
+    def squared_difference(c, op, _):
+        difference = c._node("Sub", [c.value(op.inputs[0]), c.value(op.inputs[1])])
+        c.finish_value(op.outputs[0], c._node("Mul", [difference, difference]))
+
+    def rsqrt(c, op, _):
+        root = c._node("Sqrt", [c.value(op.inputs[0])])
+        c.finish_value(op.outputs[0], c._node("Reciprocal", [root]))
+
+    def gelu(c, op, options):
+        """In the form that ONNX Runtime and OpenVINO know."""
+        if options.approximate:
+            raise Unsupported("GELU by tanh")
+        x = c.value(op.inputs[0])
+        error = c._node("Erf", [c._node("Div", [x, c._constant(np.float32(np.sqrt(2)))])])
+        error = c._node("Add", [error, c._constant(np.float32(1))])
+        y = c._node("Mul", [c._node("Mul", [x, error]), c._constant(np.float32(0.5))])
+        c.finish_value(op.outputs[0], y)
+
     def softmax(c, op, options):
         if options.beta != 1:
             raise Unsupported("softmax with a factor")

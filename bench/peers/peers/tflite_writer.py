@@ -161,9 +161,11 @@ class TfliteWriter:
         return options
 
     def conv(self, x, size, stride, channels, activation, quantization=None, gain=1.0):
-        """`size` x `size`, padded so that only the stride shrinks the image."""
+        """`size` x `size`, or of one line if the image has one. The image is padded so that only
+        the stride shrinks it."""
         n, height, width, depth = self.shape(x)
-        w = self.weights((channels, size, size, depth), size * size * depth, gain=gain)
+        lines = size if height > 1 else 1
+        w = self.weights((channels, lines, size, depth), lines * size * depth, gain=gain)
         options = self._window(schema.Conv2DOptionsT(), stride)
         options.fusedActivationFunction = activation
         options.dilationWFactor = options.dilationHFactor = 1
@@ -220,6 +222,51 @@ class TfliteWriter:
         options.fusedActivationFunction = NONE
         shape = np.broadcast_shapes(self.shape(a), self.shape(b))
         return self._operator("MUL", (a, b), shape, quantization, options, 2)
+
+    def subtract(self, a, b):
+        options = schema.SubOptionsT()
+        options.fusedActivationFunction = NONE
+        shape = np.broadcast_shapes(self.shape(a), self.shape(b))
+        return self._operator("SUB", (a, b), shape, None, options)
+
+    def squared_difference(self, a, b):
+        shape = np.broadcast_shapes(self.shape(a), self.shape(b))
+        return self._operator("SQUARED_DIFFERENCE", (a, b), shape, None,
+                              schema.SquaredDifferenceOptionsT())
+
+    def mean(self, x, axis, keep=True):
+        """Over one dimension."""
+        shape = list(self.shape(x))
+        shape[axis:axis + 1 or None] = [1] if keep else []
+        options = schema.ReducerOptionsT()
+        options.keepDims = keep
+        return self._operator("MEAN", (x, self.constant(np.asarray([axis], np.int32))), shape, None,
+                              options, 2)
+
+    def reciprocal_root(self, x):
+        return self._operator("RSQRT", (x,), self.shape(x), None)
+
+    def gelu(self, x):
+        return self._operator("GELU", (x,), self.shape(x), None, schema.GeluOptionsT())
+
+    def layer_norm(self, x):
+        """Over the last dimension, in the ten operators that TensorFlow's converter writes."""
+        depth = self.shape(x)[-1]
+        factors = self.constant(self._random.uniform(0.5, 1.5, depth).astype(np.float32))
+        summands = self.constant(self._random.uniform(-0.1, 0.1, depth).astype(np.float32))
+        mean = self.mean(x, -1)
+        variance = self.mean(self.squared_difference(x, mean), -1)
+        variance = self.add(variance, self.constant(np.asarray(1e-6, np.float32)))
+        scale = self.multiply(self.reciprocal_root(variance), factors)
+        shift = self.subtract(summands, self.multiply(mean, scale))
+        return self.add(self.multiply(x, scale), shift)
+
+    def concatenate(self, parts, axis):
+        shape = list(self.shape(parts[0]))
+        shape[axis] = sum(self.shape(part)[axis] for part in parts)
+        options = schema.ConcatenationOptionsT()
+        options.axis, options.fusedActivationFunction = axis, NONE
+        return self._operator("CONCATENATION", parts, shape, None, options)
 
     def softmax(self, x):
         options = schema.SoftmaxOptionsT()
