@@ -152,8 +152,7 @@ class Kernel {
       HALYARD_ASSIGN_OR_RETURN(graph_.nodes.emplace_back(), copyNode(context, node));
     }
     graph_.inputs = realInputs(*context, params.inputs->values());
-    const auto outputs = params.outputs->values();
-    graph_.outputs.assign(outputs.begin(), outputs.end());
+    graph_.outputs = realOutputs(*context, params.outputs->values());
     return okStatus();
   }
 

@@ -27,6 +27,8 @@ constexpr int32_t kDequantize = 6;
 constexpr int32_t kFullyConnected = 9;
 constexpr int32_t kStridedSlice = 45;
 constexpr int32_t kMaximum = 55;
+constexpr int32_t kShape = 77;
+constexpr int32_t kSplitV = 102;
 constexpr int32_t kIf = 118;
 constexpr int32_t kWhile = 119;
 constexpr int32_t kDensify = 124;
@@ -203,6 +205,44 @@ TEST_F(DelegateTest, LeavesConstantsThatOthersRead) {
   EXPECT_THAT(host_.partitions(), ElementsAre(ElementsAre(1)));
   EXPECT_THAT(readReport().at("graphs").at(0).at("refused").at(0).at("reason").get<std::string>(),
               HasSubstr("node 2 HASHTABLE_FIND, which reads it"));
+}
+
+// The interpreter computes shapes at its preparation, so that it knows those that follow.
+TEST_F(DelegateTest, LeavesShapesThatOthersRead) {
+  const int32_t x = host_.tensor(LiteType::FLOAT32, {2});
+  const int32_t y = host_.tensor(LiteType::FLOAT32, {2});
+  const int32_t shape = host_.tensor(LiteType::INT32, {1});
+  host_.tensorAt(shape).allocation = Allocation::PERSISTENT_CONSTANT;
+  const int32_t z = host_.tensor(LiteType::FLOAT32, {1});
+  host_.node(kAdd, {x, x}, {y}, AddOptions{});
+  host_.node(kShape, {y}, {shape}, LiteType::INT32);
+  host_.node(kHashtableFind, {shape}, {z});
+  ASSERT_EQ(host_.apply(make()), LiteStatus::OK) << host_.errors();
+  EXPECT_THAT(host_.partitions(), ElementsAre(ElementsAre(0)));
+  EXPECT_THAT(readReport().at("graphs").at(0).at("refused").at(0).at("reason").get<std::string>(),
+              HasSubstr("node 2 HASHTABLE_FIND, which reads it"));
+}
+
+TEST_F(DelegateTest, ListsWithoutElementsAreNoValues) {
+  const int32_t sizeValues[3] = {1, 2, 0};
+  const int32_t axisValue[1] = {0};
+  const int32_t x = host_.tensor(LiteType::FLOAT32, {3});
+  const int32_t sizes = host_.constant(LiteType::INT32, {3}, sizeValues);
+  const int32_t axis = host_.constant(LiteType::INT32, {1}, axisValue);
+  const int32_t first = host_.tensor(LiteType::FLOAT32, {1});
+  const int32_t rest = host_.tensor(LiteType::FLOAT32, {2});
+  const int32_t none = host_.tensor(LiteType::FLOAT32, {0});
+  const int32_t y = host_.tensor(LiteType::FLOAT32, {2});
+  host_.node(kSplitV, {x, sizes, axis}, {first, rest, none}, int32_t{3});
+  host_.node(kAdd, {rest, rest}, {y}, AddOptions{});
+  ASSERT_EQ(host_.apply(make()), LiteStatus::OK) << host_.errors();
+  EXPECT_THAT(host_.partitions(), ElementsAre(ElementsAre(0, 1)));
+  ASSERT_EQ(host_.allocate(), LiteStatus::OK) << host_.errors();
+  for (int i = 0; i < 3; ++i) host_.data<float>(x)[i] = static_cast<float>(i + 1);
+  ASSERT_EQ(host_.invoke(), LiteStatus::OK) << host_.errors();
+  EXPECT_FLOAT_EQ(host_.data<float>(first)[0], 1);
+  EXPECT_FLOAT_EQ(host_.data<float>(y)[0], 4);
+  EXPECT_FLOAT_EQ(host_.data<float>(y)[1], 6);
 }
 
 TEST_F(DelegateTest, ComplexNumbersKeepTheirShapes) {

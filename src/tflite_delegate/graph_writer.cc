@@ -12,6 +12,7 @@ namespace {
 using flatbuffers::FlatBufferBuilder;
 using flatbuffers::Offset;
 using import::ModelFile;
+using import::Sparsity;
 
 // The written file has the FlatBuffer first. The model's own file begins at the second place, other
 // constants at the third. No file reaches the next place.
@@ -38,15 +39,21 @@ std::vector<int32_t> copied(const IntArray* list) {
   return {list->values().begin(), list->values().end()};
 }
 
-import::Sparsity copied(const LiteSparsity& sparsity){
-    import::Sparsity copy = {copied(sparsity.order), copied(sparsity.blocks), {}};
-for (int32_t i = 0; i < sparsity.levelCount; ++i) {
-  const LiteSparseLevel& level = sparsity.levels[i];
-  copy.levels.push_back(
-      {level.format == 0, level.size, copied(level.segments), copied(level.indices)});
+// Nothing computes or reads the value of a list without elements.
+bool isEmptyList(const LiteTensor& tensor) {
+  const auto dims = dimsOf(tensor);
+  return dims.size() == 1 && dims[0] == 0;
 }
-return copy;
-}  // namespace
+
+Sparsity copied(const LiteSparsity& sparsity) {
+  Sparsity copy = {copied(sparsity.order), copied(sparsity.blocks), {}};
+  for (int32_t i = 0; i < sparsity.levelCount; ++i) {
+    const LiteSparseLevel& level = sparsity.levels[i];
+    copy.levels.push_back(
+        {level.format == 0, level.size, copied(level.segments), copied(level.indices)});
+  }
+  return copy;
+}
 
 class GraphWriter {
  public:
@@ -193,7 +200,7 @@ class GraphWriter {
   std::vector<ModelFile::Part> others_;
 };
 
-}  // namespace halyard::tflite
+}  // namespace
 
 bool isConstant(const LiteTensor& tensor) {
   return tensor.allocation == Allocation::CONSTANT && tensor.data != nullptr && tensor.bytes != 0;
@@ -203,8 +210,16 @@ std::vector<int32_t> realInputs(const LiteContext& context, std::span<const int3
   std::vector<int32_t> rest;
   for (const int32_t tensor : tensors) {
     const LiteTensor& input = context.tensors[tensor];
-    if (!isConstant(input) && !input.isVariable) rest.push_back(tensor);
+    const bool hasValue = isConstant(input) || input.isVariable || isEmptyList(input);
+    if (!hasValue) rest.push_back(tensor);
   }
+  return rest;
+}
+
+std::vector<int32_t> realOutputs(const LiteContext& context, std::span<const int32_t> tensors) {
+  std::vector<int32_t> rest;
+  std::ranges::copy_if(tensors, std::back_inserter(rest),
+                       [&](int32_t tensor) { return !isEmptyList(context.tensors[tensor]); });
   return rest;
 }
 

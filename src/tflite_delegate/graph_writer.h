@@ -31,8 +31,11 @@ struct ImportedGraph {
 // Whether nothing can write the tensor's value.
 bool isConstant(const LiteTensor& tensor);
 
-// Those of the tensors whose values others give the delegate: neither constants nor variables.
+// Those of the tensors whose values others give the delegate: neither constants nor variables, nor
+// lists without elements.
 std::vector<int32_t> realInputs(const LiteContext& context, std::span<const int32_t> tensors);
+// Those of the tensors that the delegate computes: no lists without elements.
+std::vector<int32_t> realOutputs(const LiteContext& context, std::span<const int32_t> tensors);
 
 // Imports the graph with the shapes that its tensors have now. `model`, if it has mapped a file,
 // is the place of constants that need no copy.

@@ -141,15 +141,24 @@ class Selector {
     }
   }
 
+  // Whether the node's results are constants: those of its inputs are, or the interpreter has
+  // computed the results at its preparation, such as shapes.
+  bool computesConstants(const LiveNode& node) const {
+    const bool hasResults = std::ranges::all_of(node.outputs, [&](int32_t tensor) {
+      return context_->tensors[tensor].allocation == Allocation::PERSISTENT_CONSTANT;
+    });
+    return hasResults ||
+           (!node.inputs.empty() && std::ranges::all_of(node.inputs, [&](int32_t tensor) {
+             return tensor == kOmittedTensor || isConstant(context_->tensors[tensor]);
+           }));
+  }
+
   // Leaves nodes that compute constants with the interpreter if one of their readers stays there.
-  // Other delegates want such values as constants, for example weights of float16.
+  // Other delegates want such values as constants, for example weights of float16. The interpreter
+  // knows the shapes of more tensors if it has the shapes that they follow from.
   void refuseSharedConstants() {
     for (const LiveNode& node : nodes_) {
-      const bool isConstantNode =
-          !node.inputs.empty() && std::ranges::all_of(node.inputs, [&](int32_t tensor) {
-            return tensor == kOmittedTensor || isConstant(context_->tensors[tensor]);
-          });
-      if (!isConstantNode || isRefused(node.index)) continue;
+      if (!computesConstants(node) || isRefused(node.index)) continue;
       const auto reads = [&](const LiveNode& other) {
         return isRefused(other.index) && std::ranges::any_of(node.outputs, [&](int32_t tensor) {
                  return std::ranges::find(other.inputs, tensor) != other.inputs.end();
@@ -182,8 +191,7 @@ class Selector {
       LiveGraph& graph = graphs.emplace_back();
       for (const int32_t node : partitions[i].nodes->values()) graph.nodes.push_back(nodeOf(node));
       graph.inputs = realInputs(*context_, partitions[i].inputs->values());
-      const auto outputs = partitions[i].outputs->values();
-      graph.outputs.assign(outputs.begin(), outputs.end());
+      graph.outputs = realOutputs(*context_, partitions[i].outputs->values());
     }
     return graphs;
   }
@@ -255,7 +263,7 @@ class Selector {
     std::set<int32_t> inputs(node.inputs.begin(), node.inputs.end());
     inputs.erase(kOmittedTensor);
     graph.inputs = realInputs(*context_, std::vector<int32_t>(inputs.begin(), inputs.end()));
-    graph.outputs = node.outputs;
+    graph.outputs = realOutputs(*context_, node.outputs);
     const auto imported = importGraph(*context_, graph, model_, settings_.import);
     if (!imported.ok()) return refuse(node.index, imported.status().message());
     for (const import::ModelPort& port : imported->model.outputs) {

@@ -323,6 +323,8 @@ def select(d, name):
 def cast(d, name):
     from_, to = d.pick(("f32", "i32", "i64", "bool", "u8", "i8", "i16")), d.pick(
         ("f32", "i32", "i64", "bool", "u8", "i8", "i16"))
+    if d.between(0, 9) == 0:
+        from_, to = "c64", "f32"
     low = 0 if to.startswith("u") else -100
     value = None
     shape = d.shape()
@@ -330,7 +332,7 @@ def cast(d, name):
         value = d.random.randint(0, 100, shape)
     x = d.tensor(from_, shape, low, 100, quantisation=(), value=value)
     d.output(to, ())
-    kinds = {"f32": 0, "i32": 2, "u8": 3, "i64": 4, "bool": 6, "i16": 7, "i8": 9}
+    kinds = {"f32": 0, "i32": 2, "u8": 3, "i64": 4, "bool": 6, "i16": 7, "c64": 8, "i8": 9}
     d.operator(name, [x], "CastOptions", inDataType=kinds[from_], outDataType=kinds[to])
 
 

@@ -35,6 +35,19 @@ Status convertPart(Node& node) {
   return node.builder().addOperation(kType, {x}, {y});
 }
 
+}  // namespace
+
+Status castComplex(Node& node) {
+  HALYARD_ASSIGN_OR_RETURN(const FileTensor from, node.inputInfo(0));
+  HALYARD_ASSIGN_OR_RETURN(const FileTensor to, node.outputInfo(0));
+  if (from.type == tfl::TensorType::COMPLEX64 && to.type == tfl::TensorType::FLOAT32) {
+    return convertPart<REAL>(node);
+  }
+  return unsupported("of {} to {}", tensorTypeName(from.type), tensorTypeName(to.type));
+}
+
+namespace {
+
 using Op = tfl::BuiltinOperator;
 using Opt = tfl::BuiltinOptions;
 constexpr Takes kTakes = kTakesComplex | kTakesOpenRank;

@@ -277,6 +277,9 @@ Status castFromInt8(Node& node, uint32_t x, uint32_t y) {
 Status convertCast(Node& node) {
   HALYARD_RETURN_IF_ERROR(node.expectCounts(1, 1, 1));
   HALYARD_ASSIGN_OR_RETURN(const FileTensor to, node.outputInfo(0));
+  HALYARD_ASSIGN_OR_RETURN(const FileTensor of, node.inputInfo(0));
+  constexpr auto kComplex = tfl::TensorType::COMPLEX64;
+  if (of.type == kComplex || to.type == kComplex) return castComplex(node);
   HALYARD_ASSIGN_OR_RETURN(const uint32_t x, node.input(0));
   const OperandType from = node.operand(x).type;
   const bool isInt = from == OperandType::TENSOR_INT32;
@@ -446,7 +449,7 @@ constexpr Converter kConverters[] = {
      kTakesOpenRank},
     {Op::RIGHT_SHIFT, Opt::RightShiftOptions, kMayLack, convertPlain<RIGHT_SHIFT, 2>,
      kTakesOpenRank},
-    {Op::CAST, Opt::CastOptions, kMayLack, convertCast, kAnyInts | kTakesUnscaled},
+    {Op::CAST, Opt::CastOptions, kMayLack, convertCast, kAnyInts | kTakesUnscaled | kTakesComplex},
     {Op::FILL, Opt::FillOptions, kMayLack, convertFill, kAnyInts},
     {Op::BATCH_MATMUL, Opt::BatchMatMulOptions, kMayLack, convertBatchMatMul,
      kTakesOpenRank | kTakesInt16},

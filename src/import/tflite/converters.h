@@ -72,6 +72,9 @@ Status convertPlain(Node& node) {
   return node.builder().addOperation(kType, std::move(inputs), {y});
 }
 
+// A cast from or to complex numbers. As in TensorFlow Lite, the real part becomes a real number.
+Status castComplex(Node& node);
+
 // Returns the bytes of a constant of INT4, one for each element. The file has two in a byte, the
 // first one in the low half.
 Result<std::span<const uint8_t>> unpackedNibbles(GraphBuilder& builder, const FileTensor& tensor);

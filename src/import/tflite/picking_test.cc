@@ -176,7 +176,7 @@ TEST(Picking, TransformAndItsParts) {
     const std::vector<int32_t> axes = {2};
     return tfl::CreateSqueezeOptionsDirect(b, &axes);
   });
-  for (const Op op : {Op::COMPLEX_ABS, Op::REAL, Op::IMAG}) {
+  for (const Op op : {Op::COMPLEX_ABS, Op::REAL, Op::IMAG, Op::CAST}) {
     const int32_t part = s.w.floats("part", {1, 2, 5});
     s.w.node(op, {bins}, {part});
     s.w.outputs.push_back(part);
@@ -196,6 +196,7 @@ TEST(Picking, TransformAndItsParts) {
     EXPECT_NEAR(as<float>(result.outputs[1])[i], std::hypot(re, im), 1e-5f);
     EXPECT_NEAR(as<float>(result.outputs[2])[i], re, 1e-5f);
     EXPECT_NEAR(as<float>(result.outputs[3])[i], im, 1e-5f);
+    EXPECT_NEAR(as<float>(result.outputs[4])[i], re, 1e-5f) << "a cast keeps the real part";
   }
 }
 
@@ -227,6 +228,10 @@ TEST(Picking, ComplexNumbersAreNoOthers) {
   of.w.node(Op::REAL, {of.x}, {of.w.floats("real", {1, 2, 1, 6})});
   EXPECT_THAT(refusalOf(of.w), HasSubstr("operator REAL of node 1 is not supported: tensor 0 'x' "
                                          "is FLOAT32, expected COMPLEX64"));
+  Spectrum cast;
+  cast.w.node(Op::CAST, {cast.x}, {typed(cast.w, "wide", Type::COMPLEX64, {1, 2, 1, 6})});
+  EXPECT_THAT(refusalOf(cast.w),
+              HasSubstr("operator CAST of node 1 is not supported: of FLOAT32 to COMPLEX64"));
 }
 
 TEST(Picking, OneIndexTakesItsDimensionAway) {
