@@ -6,11 +6,15 @@
 // bytes. Each line of standard input is a command. Each line of standard output is its answer. Both
 // are JSON:
 //
-//   {"do": "load", "fresh": B}       {"ms", "first_ms", "parts"}: loads and compiles the model,
-//                                    with an empty cache if B, then makes an execution with its
-//                                    memory and executes it once
+//   {"do": "load", "fresh": B, "batch": N}   {"ms", "first_ms", "parts"}: loads and compiles the
+//                                    model, with an empty cache if B, and for N times the inputs
+//                                    if N is not 0. Then makes an execution with its memory and
+//                                    executes it once
 //   {"do": "run", "seconds": S, "warm": W}   {"us": [...]}: executions for S seconds, after W
 //                                    seconds without times
+//   {"do": "arrive", "start": T, "at": [...]}   {"us": [...]}: executions that are due at these
+//                                    seconds after T, on the monotonic clock, and one after the
+//                                    other. The times count from when they are due
 //   {"do": "output", "folder": F}    {"files": [...]}: the outputs of one execution as .npy
 //   {"do": "classify", "file": F}    {"classes": [...]}: the greatest element of the first output
 //                                    for each of the first inputs in the file
@@ -32,6 +36,7 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "base/sha256.h"
@@ -113,8 +118,11 @@ class Worker {
 
   Result<Json> answer(const Json& command) {
     const std::string what = command.value("do", "");
-    if (what == "load") return load(command.value("fresh", false));
+    if (what == "load") return load(command.value("fresh", false), command.value("batch", 0u));
     if (what == "run") return run(command.value("seconds", 0.05), command.value("warm", 0.0));
+    if (what == "arrive") {
+      return arrive(command.value("start", 0.0), command.value("at", std::vector<double>()));
+    }
     if (what == "output") return output(command.value("folder", "."));
     if (what == "classify") return classify(command.value("file", ""));
     if (what == "memory") return memory();
@@ -122,7 +130,17 @@ class Worker {
   }
 
  private:
-  Result<Json> load(bool fresh) {
+  // The inputs of each element, one behind the other.
+  std::vector<std::vector<uint8_t>> inputsFor(uint32_t batch) const {
+    std::vector<std::vector<uint8_t>> inputs = inputs_;
+    for (std::vector<uint8_t>& input : inputs) {
+      const std::vector<uint8_t> one = input;
+      for (uint32_t i = 1; i < batch; ++i) input.insert(input.end(), one.begin(), one.end());
+    }
+    return inputs;
+  }
+
+  Result<Json> load(bool fresh, uint32_t batch) {
     // The previous objects are released first, as in LiteRT's worker.
     run_.reset();
     session_.reset();
@@ -134,8 +152,9 @@ class Worker {
       HALYARD_RETURN_IF_ERROR(client::makeCacheFolder(cache_));
     }
     const auto start = Clock::now();
-    HALYARD_ASSIGN_OR_RETURN(const import::ImportOptions options,
+    HALYARD_ASSIGN_OR_RETURN(import::ImportOptions options,
                              measure::importOptionsFor({&device_, 1}));
+    options.batch = batch;
     HALYARD_ASSIGN_OR_RETURN(imported_, measure::loadBenchModel(path_, options));
     const double imported = milliseconds(start);
     HALYARD_ASSIGN_OR_RETURN(session_, client::Session::create(std::shared_ptr<const Model>(
@@ -149,7 +168,7 @@ class Worker {
     HALYARD_RETURN_IF_ERROR(session_->compile(device_));
     const double all = milliseconds(start);
     const auto first = Clock::now();
-    HALYARD_ASSIGN_OR_RETURN(run_, RepeatedRun::create(*session_, inputs_));
+    HALYARD_ASSIGN_OR_RETURN(run_, RepeatedRun::create(*session_, inputsFor(batch)));
     HALYARD_RETURN_IF_ERROR(run_->compute());
     return Json{
         {"ms", all},
@@ -173,6 +192,18 @@ class Worker {
       const auto start = Clock::now();
       HALYARD_RETURN_IF_ERROR(compute());
       times.push_back(milliseconds(start) * 1000);
+    }
+    return Json{{"us", std::move(times)}};
+  }
+
+  Result<Json> arrive(double start, const std::vector<double>& at) const {
+    std::vector<double> times;
+    for (const double seconds : at) {
+      const Clock::time_point due(std::chrono::duration_cast<Clock::duration>(
+          std::chrono::duration<double>(start + seconds)));
+      std::this_thread::sleep_until(due);
+      HALYARD_RETURN_IF_ERROR(compute());
+      times.push_back(milliseconds(due) * 1000);
     }
     return Json{{"us", std::move(times)}};
   }

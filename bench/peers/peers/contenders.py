@@ -4,11 +4,14 @@ A contender is named RUNTIME or RUNTIME/FORM: litert, onnxruntime, openvino (rea
 openvino/onnx, halyard (the driver in a process of its own) and halyard/in-process.
 """
 
+import contextlib
 import json
 import os
 import pathlib
 import subprocess
 import sys
+import tempfile
+import time
 
 import numpy as np
 
@@ -111,9 +114,33 @@ class HalyardBuild:
             path.write_text(text)
         return path
 
-    def start(self, model, inputs, threads=None, in_process=False, cache=""):
+    @contextlib.contextmanager
+    def service(self, threads=None):
+        """The CPU driver as a service of all clients; (manifest, process id)."""
+        with tempfile.TemporaryDirectory() as folder:
+            socket = pathlib.Path(folder) / "cpu.socket"
+            arguments = [] if threads is None else [f"--threads={threads}"]
+            with open(BUILD / "workers.log", "ab") as log:
+                process = subprocess.Popen([self.folder / "bin" / "halyard-driver-cpu", "--listen",
+                                            socket, *arguments], stdout=log, stderr=log)
+            try:
+                manifest = pathlib.Path(folder) / "service.json"
+                manifest.write_text(json.dumps({"name": DEVICE, "version": "bench",
+                                                "hal_version": "1.3", "socket": str(socket)}))
+                deadline = time.monotonic() + 10
+                while not socket.exists():
+                    if process.poll() is not None or time.monotonic() > deadline:
+                        raise SystemExit("the driver does not start as a service: see workers.log")
+                    time.sleep(0.01)
+                yield manifest, process.pid
+            finally:
+                process.terminate()
+                process.wait()
+
+    def start(self, model, inputs, threads=None, in_process=False, cache="", manifest=None):
         # The driver keeps its files here, not among the user's.
-        environment = {"HALYARD_DRIVER_FILES": str(self.manifest(threads, in_process)),
+        files = manifest or self.manifest(threads, in_process)
+        environment = {"HALYARD_DRIVER_FILES": str(files),
                        "XDG_CACHE_HOME": str(BUILD / "cache")}
         if in_process and threads is not None:
             environment["HALYARD_CPU_THREADS"] = str(threads)

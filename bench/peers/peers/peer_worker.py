@@ -32,14 +32,19 @@ class LiteRt:
         self._inputs = inputs
         self._interpreter = None
 
-    def load(self):
+    def load(self, batch=0):
         self._interpreter = None
         gc.collect()
         start = time.perf_counter()
         self._interpreter = self._make()
+        inputs = self._inputs
+        if batch:
+            inputs = [np.concatenate([value] * batch) for value in inputs]
+            for detail, value in zip(self._interpreter.get_input_details(), inputs):
+                self._interpreter.resize_tensor_input(detail["index"], value.shape)
         self._interpreter.allocate_tensors()
         took = time.perf_counter() - start
-        self.set_inputs(self._inputs)
+        self.set_inputs(inputs)
         # Skips the checks in LiteRT's Python code.
         self.compute = self._interpreter._interpreter.Invoke
         return took
@@ -195,6 +200,17 @@ def run(runtime, seconds, warm):
     return {"us": times}
 
 
+def arrive(runtime, start, at):
+    """As time.monotonic() counts."""
+    times = []
+    for seconds in at:
+        due = start + seconds
+        time.sleep(max(0.0, due - time.monotonic()))
+        runtime.compute()
+        times.append((time.monotonic() - due) * 1e6)
+    return {"us": times}
+
+
 def classify(runtime, inputs, path):
     images = np.fromfile(path, inputs[0].dtype).reshape(-1, *inputs[0].shape)
     classes = []
@@ -207,12 +223,15 @@ def classify(runtime, inputs, path):
 def answer(runtime, inputs, base, command):
     what = command["do"]
     if what == "load":
-        took = runtime.load()
+        batch = command.get("batch", 0)
+        took = runtime.load(batch) if batch else runtime.load()
         start = time.perf_counter()
         runtime.compute()
         return {"ms": took * 1e3, "first_ms": (time.perf_counter() - start) * 1e3}
     if what == "run":
         return run(runtime, command["seconds"], command.get("warm", 0))
+    if what == "arrive":
+        return arrive(runtime, command["start"], command["at"])
     if what == "output":
         files = []
         for i, value in enumerate(runtime.outputs()):
