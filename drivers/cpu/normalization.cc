@@ -26,7 +26,7 @@ class NormalizationMatcher {
   }
 
  private:
-  // Whether f(a, b) or f(b, a). What a failed attempt has found is forgotten.
+  // Whether f(a, b) or f(b, a). A failed attempt leaves found_ as it was.
   template <typename F>
   bool eitherOrder(const std::optional<Pair>& pair, const F& f) {
     if (!pair) return false;

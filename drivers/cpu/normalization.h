@@ -21,11 +21,14 @@ struct RowNormalization {
   size_t extent = 0;
 };
 
-// The normalisation that ends with operation `last`, in one of the forms that converters write.
-// With d = x - MEAN(x) and r = RSQRT(MEAN(d * d) + epsilon), or 1 / SQRT of that:
-//   d * r * factors + summands, and d / SQRT(...) * factors + summands
-//   x * (r * factors) + (summands - MEAN(x) * (r * factors))
-// Empty if `last` ends no normalisation, or if other operations read the values between.
+// The normalisation that ends with operation `last`. Empty if it ends none, or if other operations
+// read the values between. With d = x - MEAN(x) and v = MEAN(d * d) + epsilon, the forms are:
+//
+//   d * RSQRT(v) * factors + summands
+//
+//   d / SQRT(v) * factors + summands
+//
+//   x * (RSQRT(v) * factors) + (summands - MEAN(x) * (RSQRT(v) * factors))
 std::optional<RowNormalization> rowNormalizationAt(const FusionGraph& graph, size_t last);
 
 }  // namespace halyard::cpudriver

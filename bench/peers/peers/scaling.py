@@ -2,9 +2,11 @@
 
     threads   the time of an execution with 1 to all threads
     batch     the time of an execution of 1 to 32 elements
-    clients   1 to 64 clients of one service: executions per second in closed loops; the times of
-              executions that arrive at random, at a share of that rate; memory of the service
+    clients   1 to 64 clients of one service
     size      full connections of 0.1 to 100 million weights: time, and memory of all processes
+
+Clients are measured twice. In closed loops, each client computes again at once. Then executions
+arrive at random times, at a share of that rate.
 """
 
 import argparse
