@@ -1,0 +1,202 @@
+#!/usr/bin/env python3
+"""Draws the pictures of the architecture into docs/pictures.
+
+    tools/site/pictures.py            writes them
+    tools/site/pictures.py --check    exit status 1 if a file differs from its drawing
+"""
+from __future__ import annotations
+
+import pathlib
+import sys
+
+from picture import GREY, WIDTH, Picture
+
+FOLDER = pathlib.Path(__file__).resolve().parents[2] / "docs/pictures"
+
+
+def parts() -> Picture:
+    p = Picture(610, "The parts of Halyard: applications, the runtime in their process, and a driver in its own")
+    for x, width, name in ((10, 100, "C and C++"), (120, 90, "Python"), (220, 110, "LiteRT"),
+                           (340, 130, "halyard serve")):
+        p.box(x, 12, width, 32, name, kind="outside")
+        p.line((x + width / 2, 44), (x + width / 2, 66))
+    p.text(220, 61, "NNAPI: one C API", size=11, colour=GREY, halo=True)
+    p.frame(10, 70, 460, 186, "the application's process", "own")
+    p.box(30, 96, 420, 38, "src/api", "checks pointers, keeps error texts per thread", kind="own")
+    p.box(30, 146, 420, 38, "src/runtime", "models, plans, executions, recovery", kind="own")
+    p.box(30, 204, 200, 40, "src/cpu", "the device nnapi-reference", kind="own")
+    p.box(250, 204, 200, 40, "src/hal/client", "a driver elsewhere", kind="own")
+    p.line((240, 134), (240, 145))
+    p.line((130, 184), (130, 203))
+    p.line((350, 184), (350, 203))
+    for x, first, second in ((165, "calls", "Unix socket"), (270, "runs", "ring in memory"),
+                             (385, "memory", "descriptors")):
+        p.line((x, 258), (x, 348))
+        p.text(x + 7, 282, first, size=11, bold=True, anchor="start")
+        p.text(x + 7, 297, second, size=11, anchor="start", colour=GREY)
+    p.line((10, 318), (470, 318), head=False, dashed=True, colour="#b83a2e")
+    p.text(14, 311, "process boundary", size=11, bold=True, anchor="start", colour="#b83a2e")
+    p.text(14, 333, "no side trusts the other", size=11, anchor="start", colour="#b83a2e")
+    p.frame(10, 350, 460, 248, "the driver's process", "driver")
+    p.box(30, 376, 420, 38, "src/hal/sandbox", "takes away the rights that the driver lacks", kind="driver")
+    p.box(30, 424, 420, 38, "src/hal/server", "receives calls, owns the clients", kind="driver")
+    p.box(30, 472, 420, 38, "src/hal/session", "buffers, fences, bursts, quotas, checks; one for a client",
+          kind="driver")
+    p.line((240, 510), (240, 533))
+    p.text(247, 526, "hal::Device", size=11, anchor="start", colour=GREY)
+    for x, name, detail in ((30, "drivers/cpu", "the processor"), (173, "drivers/vulkan", "GPUs"),
+                            (316, "a vendor's driver", "an accelerator")):
+        p.box(x, 540, 134, 44, name, detail, kind="driver")
+    return p
+
+
+def compute() -> Picture:
+    p = Picture(432, "The way of one compute call through the runtime, the ring and the driver")
+    lanes = ((60, "application", "outside"), (180, "runtime", "own"), (300, "ring", "plain"),
+             (420, "driver", "driver"))
+    for x, name, kind in lanes:
+        p.box(x - 52, 12, 104, 30, name, kind=kind)
+        p.line((x, 42), (x, 418), head=False, colour="#c5ccd3")
+    # Number, place from above, lanes of the arrow, and its texts.
+    arrows = ((1, 78, 60, 180, "compute", "src/api checks the pointer"),
+              (3, 182, 180, 300, "one packet", "the arguments, packed"),
+              (4, 234, 300, 420, "doorbell", "the driver's thread finds it"),
+              (6, 338, 420, 180, "answer", "compared with the model before use"),
+              (7, 390, 180, 60, "result", ""))
+    for number, y, start, end, label, detail in arrows:
+        p.line((start, y), (end, y))
+        p.text((start + end) / 2, y - 6, label, size=11, bold=True, halo=True)
+        p.text((start + end) / 2, y + 19, detail, size=10, colour=GREY, halo=True)
+        p.step(start, y, number)
+    for number, y, x, name, detail, kind in ((2, 114, 102, "PlanRunner", "the steps in their order", "own"),
+                                             (5, 270, 316, "computes", "the compiled steps", "driver")):
+        p.box(x, y, 156, 34, name, detail, kind=kind)
+        p.step(x, y + 2, number)
+    return p
+
+
+def compilation() -> Picture:
+    p = Picture(570, "The way of one compilation, from the model to the prepared parts")
+    rows = (("ANeuralNetworksModel_finish", "the validator makes a ValidModel", "own"),
+            ("Compilation::finish", "asks each device for its operations", "own"),
+            ("partitioner", "divides the model by predicted cost", "own"),
+            ("cache", "a part comes from its files, or is compiled", "own"),
+            ("driver's process", "validates again, then prepares the part", "driver"),
+            ("finish returns", "every driver has answered", "own"))
+    y = 14
+    for number, (name, detail, kind) in enumerate(rows, 1):
+        p.box(30, y, 290, 48, name, detail, kind=kind)
+        p.step(30, y, number)
+        if number < len(rows):
+            p.line((175, y + 48), (175, y + 93))
+        y += 94
+    p.box(352, 100, 118, 68, "devices", "CPU, GPU,", "accelerator", kind="driver")
+    p.line((320, 122), (351, 122))
+    p.line((352, 146), (321, 146), dashed=True)
+    p.text(411, 184, "answers have reasons", size=11, colour=GREY)
+    p.box(352, 294, 118, 52, "files", "of earlier starts", kind="outside")
+    p.line((352, 320), (321, 320))
+    p.line((320, 414), (336, 414), (336, 226), (321, 226), dashed=True)
+    p.text(342, 396, "fails:", size=11, anchor="start", colour="#b83a2e", bold=True)
+    for line, text in enumerate(("its device gets no", "more, and the model", "is divided again")):
+        p.text(342, 411 + line * 14, text, size=11, anchor="start", colour="#b83a2e")
+    return p
+
+
+def serving() -> Picture:
+    p = Picture(560, "The way of a request through halyard serve")
+    for x, name, detail in ((14, "HTTP", "JSON, binary"), (130, "gRPC", "also streams"), (246, "Frigate", "ZMQ"),
+                            (362, "Prometheus", "/metrics, page")):
+        p.box(x, 12, 104, 42, name, detail, kind="outside")
+    p.frame(10, 78, 460, 336, "the process halyard-serve", "own")
+    for x in (66, 182, 298):
+        p.line((x, 54), (x, 77))
+    p.line((414, 54), (414, 77), dashed=True)
+    p.box(28, 108, 424, 40, "access", "TLS, tokens, rate and size limits, with an error that names the limit",
+          kind="own")
+    p.line((240, 148), (240, 169))
+    p.box(28, 170, 424, 40, "checks of the request", "name, type, shape: 400 with the expected and the found",
+          kind="own")
+    for x, name in ((28, "queue of model A"), (256, "queue of model B")):
+        p.line((x + 98, 210), (x + 98, 231))
+        p.box(x, 232, 196, 40, name, "by priority and deadline", kind="own")
+        p.line((x + 98, 272), (x + 98, 293))
+    p.box(28, 294, 196, 40, "batch of 1, 2, 4 ...", "waits at most the delay", kind="own")
+    p.box(256, 294, 196, 40, "single requests", "its elements would mix", kind="own")
+    for x, name in ((28, "instance 1"), (130, "instance 2"), (256, "instance 1")):
+        width = 94 if x < 256 else 196
+        p.line((x + width / 2, 334), (x + width / 2, 359))
+        p.box(x, 360, width, 38, name, "compiled", kind="own")
+    p.line((75, 398), (75, 479), head=True)
+    p.line((177, 398), (177, 479), head=True)
+    p.line((354, 398), (354, 479), head=True)
+    p.line((10, 446), (470, 446), head=False, dashed=True, colour="#b83a2e")
+    p.text(WIDTH / 2 + 25, 438, "process boundary", size=11, bold=True, colour="#b83a2e")
+    p.box(28, 480, 196, 56, "driver's process", "a dead one starts again,", "the batch is computed again",
+          kind="driver")
+    p.box(256, 480, 196, 56, "another driver", "an accelerator", kind="driver")
+    return p
+
+
+def division() -> Picture:
+    p = Picture(262, "A detector that a GPU and the processor compute together")
+    p.text(WIDTH / 2, 24, "coco_ssd_mobilenet_v1_quant: one model, two partitions", size=13, bold=True)
+    p.box(14, 62, 66, 56, "picture", "270,000 B", kind="outside")
+    p.box(110, 50, 168, 80, "halyard-vulkan", "operations 0 to 62, and 65", "predicted 1.48 ms", kind="driver")
+    p.box(310, 50, 100, 80, "halyard-cpu", "63, 64, 66", "113 us", kind="own")
+    p.box(424, 62, 48, 56, "boxes", "244 B", kind="outside")
+    p.line((80, 90), (109, 90))
+    p.line((278, 90), (309, 90))
+    p.line((410, 90), (423, 90))
+    p.text(294, 148, "212,787 B", size=11, colour=GREY)
+    p.text(14, 180, "Why not on halyard-vulkan?", size=12, bold=True, anchor="start")
+    p.text(14, 198, "63 and 64: cheaper together with their neighbours on the processor", size=11, anchor="start")
+    p.text(14, 214, "66: the device has no kernel for DETECTION_POSTPROCESSING", size=11, anchor="start")
+    p.text(14, 240, "Plan: 1.59 ms, of which 1.56 ms are computing and 27.2 us are the borders", size=11,
+           anchor="start", colour=GREY)
+    return p
+
+
+def recovery() -> Picture:
+    p = Picture(330, "The steps after the death of a driver in an execution")
+    p.box(130, 12, 220, 40, "an execution runs", "and the driver's process ends", kind="warning")
+    p.line((240, 52), (240, 79))
+    p.box(130, 80, 220, 40, "the driver starts again", "and computes the step", kind="driver")
+    p.line((240, 120), (240, 157))
+    p.text(247, 143, "fails too", size=11, anchor="start", colour="#b83a2e")
+    p.box(130, 158, 220, 40, "another device", "that takes the step", kind="driver")
+    p.line((240, 198), (240, 235))
+    p.text(247, 221, "fails too", size=11, anchor="start", colour="#b83a2e")
+    p.box(130, 236, 220, 40, "the CPU device", "nnapi-reference", kind="own")
+    for y in (100, 178, 256):
+        p.line((350, y), (394, y))
+    p.box(395, 80, 76, 196, "result", "and an", "event in", "the report", kind="outside")
+    p.box(8, 80, 108, 60, "named device", "the application", "gets the error", kind="plain")
+    p.line((130, 32), (62, 32), (62, 79), dashed=True)
+    p.text(WIDTH / 2, 308, "Later executions use the replacement.", size=11, colour=GREY)
+    return p
+
+
+PICTURES = {"parts": parts, "compute": compute, "compilation": compilation, "serving": serving,
+            "division": division, "recovery": recovery}
+
+
+def main(arguments: list[str]) -> int:
+    if arguments not in ([], ["--check"]):
+        print(f"pictures: unknown arguments {arguments}, expected none or --check", file=sys.stderr)
+        return 2
+    differing = 0
+    FOLDER.mkdir(exist_ok=True)
+    for name, draw in PICTURES.items():
+        path = FOLDER / f"{name}.svg"
+        svg = draw().svg()
+        if not arguments:
+            path.write_text(svg)
+        elif not path.exists() or path.read_text() != svg:
+            print(f"pictures: {path} differs from its drawing; run tools/site/pictures.py", file=sys.stderr)
+            differing += 1
+    return 1 if differing else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
