@@ -177,8 +177,35 @@ def recovery() -> Picture:
     return p
 
 
+def scale() -> Picture:
+    p = Picture(400, "Distribution of a model to many machines, and counts that come back")
+    p.box(150, 12, 180, 42, "origin", "models by digest, one build", kind="outside")
+    for x in (90, 240, 390):
+        p.line((240, 54), (x, 91))
+        p.box(x - 66, 92, 132, 40, "mirror", "for 100 machines", kind="outside")
+    waves = ((16, "wave 1", "10 machines"), (132, "wave 2", "100"), (248, "wave 3", "1,000"),
+             (364, "wave 4", "the rest"))
+    for x, name, machines in waves:
+        p.line((x + 50, 132), (x + 50, 167))
+        p.box(x, 168, 100, 40, name, machines, kind="own")
+    for x in (116, 232, 348):
+        p.line((x, 188), (x + 15, 188))
+    p.frame(16, 226, 448, 74, "each machine", "own")
+    p.box(28, 250, 132, 40, "compiles", "3 ms, or from a cache", kind="own")
+    p.box(174, 250, 132, 40, "serves", "halyard serve", kind="own")
+    p.box(320, 250, 132, 40, "verifies", "one of N executions", kind="driver")
+    p.line((160, 270), (173, 270))
+    p.line((306, 270), (319, 270))
+    p.line((386, 300), (386, 341))
+    p.box(150, 342, 314, 42, "collector", "verified and failed, by model, build and processor", kind="outside")
+    p.line((150, 363), (8, 363), (8, 188), (15, 188), dashed=True)
+    p.text(18, 330, "the next wave", size=11, anchor="start", colour=GREY)
+    p.text(18, 345, "or the way back", size=11, anchor="start", colour=GREY)
+    return p
+
+
 PICTURES = {"parts": parts, "compute": compute, "compilation": compilation, "serving": serving,
-            "division": division, "recovery": recovery}
+            "division": division, "recovery": recovery, "scale": scale}
 
 
 def main(arguments: list[str]) -> int:
