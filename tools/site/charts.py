@@ -1,6 +1,7 @@
 """Draws charts of the tables in the documents. A figure that stands in no table is in no chart.
 
-A page asks for a chart by a comment, <!-- chart NAME -->, with a name from CHARTS.
+A chart stands behind its table on the site. Another page asks for it by a comment,
+<!-- chart NAME -->, with a name from CHARTS.
 """
 from __future__ import annotations
 
@@ -80,14 +81,23 @@ def number_in(cell: str) -> float | None:
     return float(match.group().replace(",", "")) if match else None
 
 
-def table_of(root: pathlib.Path, chart: Chart) -> tuple[list[str], list[list[str]]]:
-    """The header and the rows of the first table with the chart's columns, behind its text."""
+@dataclasses.dataclass
+class Table:
+    """A table of a document, and the number of the first line behind it, from 0 on."""
+    header: list[str]
+    rows: list[list[str]]
+    end: int
+
+
+def table_of(root: pathlib.Path, chart: Chart) -> Table:
+    """The first table with the chart's columns, behind its text."""
     text = (root / chart.file).read_text()
     if chart.under not in text:
         raise ChartError(f"{chart.file}: the text '{chart.under}' is missing, which stands before a table")
-    lines = text[text.index(chart.under):].split("\n")
+    lines = text.split("\n")
+    first = text[:text.index(chart.under)].count("\n") + 1
     found = []
-    for number, line in enumerate(lines[1:], 1):
+    for number, line in enumerate(lines[first:], first):
         if not SEPARATOR.fullmatch(line.strip()) or not lines[number - 1].startswith("|"):
             continue
         header = cells_of(lines[number - 1])
@@ -97,26 +107,30 @@ def table_of(root: pathlib.Path, chart: Chart) -> tuple[list[str], list[list[str
                 if not row.startswith("|"):
                     break
                 rows.append(cells_of(row))
-            return header, rows
+            return Table(header, rows, number + 1 + len(rows))
         found.append(" | ".join(header))
     wanted = ", ".join(name for name, _ in chart.columns)
     raise ChartError(f"{chart.file}: no table has the columns {wanted}; found: {'; '.join(found) or 'no table'}")
 
 
 def values_of(root: pathlib.Path, chart: Chart) -> list[tuple[str, list[float | None]]]:
-    header, rows = table_of(root, chart)
-    places = [[i for i, name in enumerate(header) if name == wanted][which]
+    table = table_of(root, chart)
+    places = [[i for i, name in enumerate(table.header) if name == wanted][which]
               for wanted, which in chart.columns]
     values = [(row[0], [number_in(row[place]) if place < len(row) else None for place in places])
-              for row in rows]
+              for row in table.rows]
     kept = [(name, numbers) for name, numbers in values if any(n is not None for n in numbers)]
     if not kept:
         raise ChartError(f"{chart.file}: the table with the columns of '{chart.title}' has no number")
     return kept
 
 
-def shortened(name: str, length: int = 27) -> str:
-    return name if len(name) <= length else name[:length - 1] + "…"
+def label(p: Picture, y: float, name: str) -> None:
+    """The name of a row. Long names have smaller letters, and lose their end."""
+    length = 36
+    shown = name if len(name) <= length else name[:length - 1] + "…"
+    size = 11 if len(shown) <= 27 else 10 if len(shown) <= 30 else 9
+    p.text(LEFT - 7, y, shown, size=size, anchor="end")
 
 
 def draw(root: pathlib.Path, chart: Chart) -> str:
@@ -146,7 +160,7 @@ def draw(root: pathlib.Path, chart: Chart) -> str:
         p.text(x, top - 4, f"{chart.reference:g}", size=11, colour=GREY)
     y = top + 4.0
     for name, numbers in rows:
-        p.text(LEFT - 7, y + step / 2, shortened(name), size=11, anchor="end")
+        label(p, y + step / 2, name)
         for i, number in enumerate(numbers):
             if number is not None:
                 p.bar(LEFT, y + i * bar, max(width(number), 1), bar - 2, COLOURS[i])

@@ -204,8 +204,114 @@ def scale() -> Picture:
     return p
 
 
+def cluster() -> Picture:
+    p = Picture(330, "A job of numbered parts on the workers of a Ray cluster")
+    p.box(14, 12, 130, 44, "run_job", "skips whole parts", kind="own")
+    p.box(186, 12, 130, 44, "Ray Data", "parts, retries, scaling", kind="outside")
+    p.line((144, 34), (185, 34))
+    for x, name in ((14, "node 1"), (170, "node 2"), (326, "node 3")):
+        p.frame(x, 92, 140, 128, name, "driver")
+        p.line((251, 56), (x + 70, 91))
+        p.box(x + 12, 118, 116, 40, "worker", "one for the device", kind="own")
+        p.line((x + 70, 158), (x + 70, 173))
+        p.box(x + 12, 174, 116, 36, "halyard-cpu", kind="driver")
+        p.line((x + 70, 220), (x + 70, 253))
+    p.text(250, 242, "one rename for each part", size=11, colour=GREY, halo=True)
+    p.box(14, 254, 452, 56, "shared folder", "job.json, part-00000000.npz, part-00000001.npz ...",
+          "each row exactly once", kind="outside")
+    return p
+
+
+def service() -> Picture:
+    p = Picture(330, "A driver as a service with several clients")
+    for x, name in ((14, "application A"), (176, "application B"), (338, "halyard serve")):
+        p.box(x, 12, 128, 34, name, kind="outside")
+        p.line((x + 64, 46), (x + 64, 89))
+    p.line((10, 68), (470, 68), head=False, dashed=True, colour="#b83a2e")
+    p.text(240, 82, "/run/halyard/npu.sock", size=11, colour=GREY, halo=True)
+    p.frame(10, 90, 460, 190, "the service of the driver, under a user of its own", "driver")
+    for x, name in ((26, "lane of A"), (180, "lane of B"), (334, "lane of C")):
+        p.box(x, 118, 120, 40, name, "limits, quotas", kind="driver")
+        p.line((x + 60, 158), (x + 60, 181))
+    p.box(26, 182, 428, 40, "executor", "the next call of the client with the fewest running calls", kind="driver")
+    p.line((240, 222), (240, 237))
+    p.box(140, 238, 200, 32, "the driver's class", kind="driver")
+    p.text(240, 304, "systemd starts it at the first connection, without the rights it lacks.", size=11, colour=GREY)
+    return p
+
+
+def caching() -> Picture:
+    p = Picture(398, "The way of a compilation through the cache")
+    p.box(120, 12, 240, 42, "key", "SHA-256 of model, device, options, builds", kind="own")
+    p.line((240, 54), (240, 77))
+    p.box(120, 78, 240, 42, "are the files there?", "a set, found by the key", kind="own")
+    p.line((360, 99), (400, 99), (400, 185))
+    p.text(406, 120, "no", size=11, anchor="start", bold=True)
+    p.line((240, 120), (240, 153))
+    p.text(247, 140, "yes", size=11, anchor="start", bold=True)
+    p.box(40, 154, 270, 56, "the driver reads and digests", "all bytes, once, into memory of its own,", "and compares with its store",
+          kind="driver")
+    p.box(330, 186, 140, 56, "the driver compiles", "and writes new files", "under other names", kind="driver")
+    p.line((310, 172), (345, 172), (345, 185))
+    p.text(350, 177, "differs", size=11, bold=True, anchor="start", colour="#b83a2e")
+    p.line((120, 210), (120, 337))
+    p.text(127, 262, "equal", size=11, anchor="start", bold=True)
+    p.line((400, 242), (400, 273))
+    p.box(260, 274, 210, 40, "the last rename makes a set", "as a whole, or not at all", kind="own")
+    p.line((365, 314), (365, 337))
+    p.box(20, 338, 200, 44, "hit", "a prepared model at once", kind="outside")
+    p.box(260, 338, 210, 44, "miss", "compiled; the next start is a hit", kind="outside")
+    return p
+
+
+def shadow() -> Picture:
+    p = Picture(330, "Shadow verification of one of N executions")
+    p.text(14, 30, "application", size=12, bold=True, anchor="start")
+    for i in range(9):
+        turn = i == 4
+        p.box(112 + i * 39, 14, 34, 26, "N" if turn else str(i + 1), kind="warning" if turn else "outside")
+    p.text(14, 82, "driver", size=12, bold=True, anchor="start")
+    for i in range(9):
+        p.line((129 + i * 39, 40), (129 + i * 39, 63))
+        p.box(112 + i * 39, 64, 34, 26, "", kind="driver")
+    p.line((285, 90), (285, 123))
+    p.text(292, 112, "copies of inputs and outputs", size=11, anchor="start", colour=GREY)
+    p.box(160, 124, 250, 42, "CPU device, in the background", "the lowest class of the scheduler", kind="own")
+    p.line((285, 166), (285, 189))
+    p.box(160, 190, 250, 42, "comparison", "by the criteria of accuracy", kind="own")
+    p.line((200, 232), (120, 265))
+    p.line((370, 232), (380, 265))
+    p.text(112, 250, "equal", size=11, bold=True)
+    p.text(404, 252, "differs", size=11, bold=True, colour="#b83a2e")
+    p.box(14, 266, 200, 44, "counts in the report", "verified, largest error", kind="outside")
+    p.box(250, 266, 216, 44, "quarantine", "the driver computes nothing more", kind="warning")
+    return p
+
+
+def delegate() -> Picture:
+    p = Picture(300, "The nodes of an interpreter's graph, divided between the delegate and the interpreter")
+    p.frame(10, 10, 460, 120, "the interpreter's graph", "outside")
+    names = ("CONV", "CONV", "custom", "CONV", "SOFTMAX")
+    for i, name in enumerate(names):
+        kind = "plain" if name == "custom" else "own"
+        p.box(22 + i * 90, 52, 78, 34, name, kind=kind)
+        if i:
+            p.line((22 + i * 90 - 12, 69), (22 + i * 90 - 1, 69))
+    p.text(105, 108, "partition 1", size=11, colour=GREY)
+    p.text(241, 108, "stays, with a reason", size=11, colour="#b83a2e")
+    p.text(376, 108, "partition 2", size=11, colour=GREY)
+    for x in (105, 376):
+        p.line((x, 130), (x, 163))
+    p.box(20, 164, 440, 42, "libhalyard_tflite_delegate.so", "each partition becomes a model file in memory, imported and compiled",
+          kind="own")
+    p.line((240, 206), (240, 237))
+    p.box(110, 238, 260, 44, "Halyard's devices", "constants are mapped from the model's file", kind="driver")
+    return p
+
+
 PICTURES = {"parts": parts, "compute": compute, "compilation": compilation, "serving": serving,
-            "division": division, "recovery": recovery, "scale": scale}
+            "division": division, "recovery": recovery, "scale": scale,
+            "cluster": cluster, "service": service, "caching": caching, "shadow": shadow, "delegate": delegate}
 
 
 def main(arguments: list[str]) -> int:

@@ -18,7 +18,7 @@ import sys
 
 import yaml
 
-from charts import CHARTS, ChartError, draw
+from charts import CHARTS, ChartError, draw, table_of
 from header_pages import C_HEADERS, Pages, driver_headers, page_of
 from headers import HeaderError
 from manifest_page import manifest_page
@@ -97,7 +97,13 @@ class Stage:
         out = []
         fence = False
         title = ""
+        behind: dict[int, list[str]] = {}  # charts by the number of the line behind their table
+        for chart_name, described in CHARTS.items():
+            if described.file == name:
+                behind.setdefault(table_of(ROOT, described).end + 1, []).append(chart_name)
         for number, line in enumerate((ROOT / name).read_text().split("\n"), 1):
+            for chart_name in behind.get(number, []):
+                out += ["", self.chart(name, number, chart_name, page), ""]
             if line.startswith("```"):
                 match = FENCE.match(line)
                 if not fence and title and match:
