@@ -35,7 +35,7 @@ def cluster():
     """Two nodes, each with one processor and the device."""
     from ray.cluster_utils import Cluster
 
-    os.environ["RAY_ENABLE_UV_RUN_RUNTIME_ENV"] = "0"
+    os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
     node = {"num_cpus": 1, "resources": {DEVICE: 1}, "object_store_memory": 100 << 20}
     # Room for actors that hold no processor, such as those of Ray Serve.
     made = Cluster(initialize_head=True, head_node_args={**node, "num_cpus": 2})

@@ -107,6 +107,7 @@ def check(job: Job, model: bytes, read: Any) -> None:
 
 def start_ray(address: Optional[str], device: Optional[str], workers: int) -> Any:
     """Joins the cluster, or simulates one with two nodes on this machine."""
+    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")  # Ray would send reports over the network
     import ray
 
     ray.data.DataContext.get_current().enable_progress_bars = False
@@ -146,6 +147,7 @@ def main() -> None:
         pathlib.Path(killed).mkdir(parents=True, exist_ok=True)
         for part in range(arguments.kill):
             (pathlib.Path(killed) / str((2 * part + 1) * arguments.rows_per_part)).touch()
+    harmless = functools.partial(pictures, tensor.name, tensor.dtype, shape, None)
     read = functools.partial(pictures, tensor.name, tensor.dtype, shape, killed)
     cluster = None if arguments.plain else start_ray(arguments.address, arguments.device, arguments.workers)
 
@@ -172,7 +174,7 @@ def main() -> None:
             ray.shutdown()
             cluster.shutdown()
     print(f"\n{arguments.rows} rows in {seconds:.1f} s: {arguments.rows / seconds:.0f} rows/s")
-    check(job, model, read)
+    check(job, model, harmless)
     print(f"all {arguments.rows} results are there exactly once, and equal those of this process")
 
 
