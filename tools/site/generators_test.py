@@ -157,6 +157,11 @@ class StageTest(unittest.TestCase):
         self.assertEqual(link, "sources/examples_two_operations.c.md")
         self.assertIn("````c\n", (self.stage.documents / link).read_text())
 
+    def test_a_header_and_the_schema_lead_to_the_reference(self) -> None:
+        for source, page in (("../include/android/NeuralNetworks.h", "android_NeuralNetworks.md"),
+                             ("manifest.schema.json", "manifest.md")):
+            self.assertEqual(self.stage.target(source, "docs/x.md", 1, "x.md"), f"reference/{page}")
+
     def test_a_broken_link_names_the_document_and_the_line(self) -> None:
         with self.assertRaisesRegex(SiteError, "docs/x.md:7: the link 'gone.md' leads to docs/gone.md"):
             self.stage.target("gone.md", "docs/x.md", 7, "x.md")

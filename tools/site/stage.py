@@ -72,6 +72,11 @@ class Stage:
         self.documents.mkdir(parents=True)
         names = [*tracked_documents(), *PAGES]
         self.page = {name: PAGES.get(name, name.removeprefix("docs/")) for name in names}
+        # Sources with a page of their own in the reference.
+        self.reference = {"docs/manifest.schema.json": "reference/manifest.md",
+                          "python/halyard/__init__.py": "reference/python_functions.md"}
+        for header in C_HEADERS + driver_headers(ROOT):
+            self.reference[f"include/{header}"] = f"reference/{page_of(header)}"
 
     def write(self, page: str, text: str) -> None:
         path = self.documents / page
@@ -141,9 +146,10 @@ class Stage:
             source = os.path.join(source, "README.md")
         if not (ROOT / source).is_file():
             raise SiteError(f"{name}:{number}: the link '{link}' leads to {source}, which is no file")
-        if source not in self.page:
+        if source not in self.page and source not in self.reference:
             self.page[source] = self.source_page(source)
-        relative = os.path.relpath(self.page[source], os.path.dirname(page) or ".")
+        place = self.reference.get(source) or self.page[source]
+        relative = os.path.relpath(place, os.path.dirname(page) or ".")
         return relative + (f"#{anchor}" if anchor else "")
 
     def source_page(self, source: str) -> str:
