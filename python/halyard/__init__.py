@@ -6,7 +6,8 @@
     print(compiled.explain())
 
 `halyard.devices()` lists the devices, `halyard.Builder` builds models operation by operation, and
-`halyard.litert.delegate()` brings Halyard to TensorFlow Lite's interpreter.
+`halyard.litert.delegate()` brings Halyard to TensorFlow Lite's interpreter. `halyard.ray` runs models
+on the machines of a Ray cluster.
 """
 from __future__ import annotations
 
@@ -18,7 +19,7 @@ from ._errors import (BadDataError, BadStateError, DeadlineError, DeviceError, E
                       UnmappableError)
 
 if TYPE_CHECKING:
-    from . import litert
+    from . import litert, ray
     from ._async import Run
     from ._builder import Builder, BuiltModel, Operand, Operation, operations
     from ._compiled import Binding, Compiled, Stream
@@ -51,15 +52,15 @@ __all__ = [
     "FileModel", "Memory", "MemoryPart", "Model", "Operand", "Operation", "OperationFailedError",
     "OutOfMemoryError", "OutputSizeError", "Profile", "Report", "ResourceError", "Run", "Status",
     "Stream", "Tensor", "Trace", "UnmappableError", "devices", "litert", "load", "operations",
-    "trace",
+    "ray", "trace",
 ]
 
 
 def __getattr__(name: str) -> object:
     import importlib
 
-    if name == "litert":
-        return importlib.import_module(".litert", __name__)
+    if name in ("litert", "ray"):
+        return importlib.import_module(f".{name}", __name__)
     if name not in _HOME:
         raise AttributeError(f"module 'halyard' has no attribute '{name}'")
     value: object = getattr(importlib.import_module(f".{_HOME[name]}", __name__), name)
