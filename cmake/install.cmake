@@ -45,6 +45,7 @@ install(FILES LICENSE README.md docs/write_a_driver.md docs/driver_requirements.
   docs/benchmark.md docs/cache_format.md
   docs/conformance.md docs/environment.md docs/extensions.md docs/isolation.md docs/litert.md docs/partitioning.md
   docs/quality_of_service.md docs/reference_driver.md docs/serve.md DESTINATION ${CMAKE_INSTALL_DOCDIR})
+install(DIRECTORY docs/pictures DESTINATION ${CMAKE_INSTALL_DOCDIR})
 install(DIRECTORY tests/vectors/ DESTINATION ${CMAKE_INSTALL_DATADIR}/halyard/vectors
   FILES_MATCHING PATTERN *.jsonl.gz PATTERN cases EXCLUDE)
 # The models and scripts that the area "models" of `halyard validate` runs, with the bridge to
