@@ -51,7 +51,7 @@ void addHelpPages(CLI::App& app, const std::string& version) {
            throw CLI::Success();
          },
          "Write manual pages or completion scripts")
-      ->expected(2)
+      ->type_size(2)  // also where the program requires an argument
       ->group("");
 }
 

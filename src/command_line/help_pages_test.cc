@@ -70,6 +70,7 @@ class HelpPages : public ::testing::Test {
     serve->prefix_command();
     app_.add_subcommand("secret", "Not for users")->group("");
     addHelpPages(app_, "0.3.0");
+    server_.add_option("DIR", text_, "The models")->required();
     server_.add_option("--host", text_, "An address")->option_text("ADDRESS");
     addHelpPages(server_, "0.3.0");
     for (const char* kind : {"man", "bash", "zsh", "fish"}) {
