@@ -74,6 +74,7 @@ TEST_F(DoctorTest, FindsNoProblemHere) {
   EXPECT_THAT(version, StartsWith("version "));
   EXPECT_THAT(findingOf(report, "ok", "libneuralnetworks.so")["text"].get<std::string>(),
               HasSubstr("/libneuralnetworks.so."));
+  EXPECT_TRUE(findingOf(report, "ok", "library for drivers of vendors").is_object());
   const Json driver = findingOf(report, "ok", "halyard-reference");
   EXPECT_THAT(driver["text"].get<std::string>(), HasSubstr("HAL 1.3"));
   EXPECT_THAT(driver["text"].get<std::string>(), HasSubstr("reference.json"));

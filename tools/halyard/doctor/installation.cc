@@ -1,9 +1,11 @@
 #include <android/NeuralNetworks.h>
 #include <dlfcn.h>
+#include <fmt/ranges.h>
 #include <halyard/halyard.h>
 
 #include <filesystem>
 #include <fstream>
+#include <set>
 
 #include "base/environment.h"
 #include "conformance/report.h"
@@ -43,6 +45,20 @@ Finding libraryFinding(const char* name, const void* symbol, const std::string& 
             asRoot(kReinstall)};
   }
   return {FindingLevel::OK, name, fmt::format("{}, {}", text, file.string())};
+}
+
+// The versions of the library for drivers of vendors. A driver runs only with the one that it was
+// built for.
+Finding driverLibraryFinding(const fs::path& folder) {
+  std::set<std::string> files;
+  std::error_code error;
+  for (fs::directory_iterator entry(folder, error), end; !error && entry != end;
+       entry.increment(error)) {
+    const std::string name = entry->path().filename().string();
+    if (name.starts_with("libhalyard_driver.so.") && !entry->is_symlink(error)) files.insert(name);
+  }
+  return {FindingLevel::OK, "library for drivers of vendors",
+          files.empty() ? "not installed" : fmt::format("{}", fmt::join(files, ", "))};
 }
 
 // The delegate, where it is installed. A library that cannot be loaded, or that lacks its function,
@@ -145,6 +161,7 @@ FindingSection checkInstallation() {
   const fs::path server = program.parent_path() / "halyard-serve";
   findings.push_back({FindingLevel::OK, "halyard-serve",
                       fs::exists(server, error) ? server.string() : "not installed"});
+  findings.push_back(driverLibraryFinding(folder));
   findings.push_back(delegateFinding(folder));
   findings.push_back(pythonFinding(program.parent_path().parent_path(), version));
   addVariables(findings);
