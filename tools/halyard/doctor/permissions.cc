@@ -43,21 +43,19 @@ std::string admit(const std::string& path, const struct stat& st, int access) {
 // `user`: the manifest or the kind of driver that uses the file.
 Finding fileFinding(const std::string& path, int access, const std::string& user) {
   struct stat st {};
-  const std::string subject = path;
   if (::stat(path.c_str(), &st) != 0) {
     const int error = errno;
-    return {FindingLevel::WARNING, subject,
-            fmt::format("{}, for {}", ::strerrordesc_np(error), user),
+    return {FindingLevel::WARNING, path, fmt::format("{}, for {}", ::strerrordesc_np(error), user),
             "ls -ld " + shellWord(fs::path(path).parent_path().string())};
   }
   if (::faccessat(AT_FDCWD, path.c_str(), access, AT_EACCESS) != 0) {
-    return {FindingLevel::PROBLEM, subject,
+    return {FindingLevel::PROBLEM, path,
             fmt::format("this user may not {} it (owner {}, group {}, mode {:o}), for {}",
                         (access & W_OK) != 0 ? "read and write" : "read", st.st_uid, st.st_gid,
                         st.st_mode & 07777U, user),
             admit(path, st, access)};
   }
-  return {FindingLevel::OK, subject, "this user may use it, for " + user};
+  return {FindingLevel::OK, path, "this user may use it, for " + user};
 }
 
 // The manifests of the used and of the refused drivers.
