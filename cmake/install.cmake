@@ -43,7 +43,7 @@ foreach(package halyard halyard-driver)
 endforeach()
 install(FILES LICENSE README.md docs/write_a_driver.md docs/driver_requirements.md docs/caching.md
   docs/benchmark.md docs/cache_format.md
-  docs/conformance.md docs/environment.md docs/extensions.md docs/isolation.md docs/litert.md docs/partitioning.md
+  docs/conformance.md docs/doctor.md docs/environment.md docs/extensions.md docs/isolation.md docs/litert.md docs/partitioning.md
   docs/quality_of_service.md docs/reference_driver.md docs/serve.md DESTINATION ${CMAKE_INSTALL_DOCDIR})
 install(DIRECTORY docs/pictures DESTINATION ${CMAKE_INSTALL_DOCDIR})
 install(DIRECTORY tests/vectors/ DESTINATION ${CMAKE_INSTALL_DATADIR}/halyard/vectors
@@ -58,10 +58,19 @@ install(FILES bench/peers/peers/__init__.py bench/peers/peers/peer_worker.py
 install(DIRECTORY drivers/null DESTINATION ${CMAKE_INSTALL_DOCDIR}/drivers
   PATTERN *_test.cc EXCLUDE)
 
-# Units for drivers as services. systemd finds them when the prefix is /usr or /usr/local.
+# Units for drivers as services, and for the server of models. systemd finds them when the prefix is
+# /usr or /usr/local.
 set(HALYARD_SYSTEMD_DIR lib/systemd/system CACHE STRING "Folder for systemd's units")
 set(HALYARD_FULL_DRIVER_DIR ${CMAKE_INSTALL_FULL_LIBEXECDIR}/halyard/drivers)
 configure_file(packaging/systemd/halyard-driver@.service.in
   ${PROJECT_BINARY_DIR}/systemd/halyard-driver@.service @ONLY)
 install(FILES ${PROJECT_BINARY_DIR}/systemd/halyard-driver@.service
   packaging/systemd/halyard-driver@.socket DESTINATION ${HALYARD_SYSTEMD_DIR})
+if(TARGET halyard-serve)
+  configure_file(packaging/systemd/halyard-serve.service.in
+    ${PROJECT_BINARY_DIR}/systemd/halyard-serve.service @ONLY)
+  install(FILES ${PROJECT_BINARY_DIR}/systemd/halyard-serve.service
+    DESTINATION ${HALYARD_SYSTEMD_DIR})
+  install(FILES packaging/systemd/halyard-serve.sysusers DESTINATION lib/sysusers.d
+    RENAME halyard-serve.conf)
+endif()

@@ -18,6 +18,7 @@ foreach(target
     halyard_cli
     halyard_cli_texts
     halyard_client_session
+    halyard_command_line
     halyard_conformance
     halyard_hal_fuzz
     halyard_hal_manifest

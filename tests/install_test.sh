@@ -67,6 +67,14 @@ grep -q '"halyard-reference"' "$work/devices.json" ||
 grep -q "$prefix/share/halyard/drivers.d" "$work/devices.json" ||
   fail "the driver was found outside the prefix: $(cat "$work/devices.json")"
 
+# Manual pages and completion, where the build makes them (cmake/help_pages.cmake).
+if [ -d "$binary/help" ]; then
+  for file in man/man1/halyard.1 man/man1/halyard-run.1 bash-completion/completions/halyard \
+    zsh/site-functions/_halyard fish/vendor_completions.d/halyard.fish; do
+    [ -s "$prefix/share/$file" ] || fail "share/$file is not installed"
+  done
+fi
+
 # Each header for drivers compiles with the installed files alone.
 flags=$(pkg-config --cflags halyard-driver)
 for header in "$prefix"/include/halyard/driver/*.h; do

@@ -17,6 +17,10 @@ Status makeCacheFolder(const std::string& folder) {
     }
     if (end == std::string::npos) break;
   }
+  return checkCacheFolder(folder);
+}
+
+Status checkCacheFolder(const std::string& folder) {
   struct stat st {};
   if (::stat(folder.c_str(), &st) != 0) {
     return opFailed("{}: {}", folder, std::strerror(errno));  // NOLINT(concurrency-mt-unsafe)

@@ -12,5 +12,7 @@ namespace halyard::client {
 // the folder when this fails. OP_FAILED also when the folder belongs to another user, or when other
 // users may write to it.
 Status makeCacheFolder(const std::string& folder);
+// The same for a folder that must exist. Changes nothing.
+Status checkCacheFolder(const std::string& folder);
 
 }  // namespace halyard::client

@@ -1,10 +1,12 @@
 // halyard-serve: serves models over the network. `halyard serve` starts it.
+#include <halyard/halyard.h>
 #include <signal.h>
 
 #include <cstdio>
 #include <thread>
 
 #include "base/log.h"
+#include "command_line/help_pages.h"
 #include "serve/frigate/zmq_server.h"
 #include "serve/grpc/grpc_server.h"
 #include "serve/metrics/metrics.h"
@@ -86,11 +88,13 @@ int main(int argc, char** argv) {
   CLI::App app("Serve models over the network by the Open Inference Protocol", "halyard serve");
   serve::ServerOptions options;
   serve::addServerOptions(app, options);
+  app.set_version_flag("--version", std::string("halyard-serve ") + halyard_version());
+  halyard::command_line::addHelpPages(app, halyard_version());
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
     if (error.get_exit_code() == static_cast<int>(CLI::ExitCodes::Success)) {
-      app.exit(error);  // prints help
+      app.exit(error);  // prints help or version
       return 0;
     }
     report(halyard::badData("{}", error.what()), kMisuse);

@@ -211,9 +211,11 @@ Command addCacheCommand(CLI::App& parent) {
   prune
       ->add_option("--max-size", options->maxSize,
                    "Bytes that may stay, such as 500MB; those used longest ago go first")
-      ->transform(CLI::AsSizeValue(/*kb_is_1000=*/true));
+      ->transform(CLI::AsSizeValue(/*kb_is_1000=*/true))
+      ->option_text("SIZE");
   prune->add_option("--max-age", options->maxAgeDays, "Days since the last use")
-      ->check(CLI::Range(0.0, 36500.0));
+      ->check(CLI::Range(0.0, 36500.0))
+      ->option_text("DAYS");
   prune->add_flag("--damaged", options->damaged,
                   "Remove everything that verify reports as damaged");
   prune->add_flag("--dry-run", options->dryRun, "Only list the entries that would be removed");

@@ -29,6 +29,7 @@ struct Command {
 
 // Each adds its subcommand and options to `parent`; main lists them.
 Command addDevicesCommand(CLI::App& parent);
+Command addDoctorCommand(CLI::App& parent);
 Command addRunCommand(CLI::App& parent);
 Command addExplainCommand(CLI::App& parent);
 Command addProfileCommand(CLI::App& parent);

@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
+#include <sstream>
 #include <string>
 
 #include "base/testing/command_for_test.h"
@@ -35,6 +36,36 @@ TEST_F(CommandTest, HelpAndVersion) {
     EXPECT_EQ(halyard(std::string(command) + " --help").exitStatus, 0);
   }
   EXPECT_THAT(halyard("run --help").output, HasSubstr("--input-range"));
+}
+
+TEST_F(CommandTest, WritesAManualPageForEachCommandOfTheHelp) {
+  ASSERT_EQ(halyard("--help-pages man " + folder_ + "/man").exitStatus, 0);
+  std::istringstream help(halyard("--help").output);
+  size_t commands = 0;
+  bool listed = false;
+  for (std::string line; std::getline(help, line);) {
+    if (listed && line.starts_with("  ") && line[2] != ' ') {
+      const std::string name = line.substr(2, line.find(' ', 2) - 2);
+      ++commands;
+      // The page of `halyard serve` comes from halyard-serve.
+      EXPECT_EQ(std::filesystem::exists(folder_ + "/man/halyard-" + name + ".1"), name != "serve")
+          << name;
+      EXPECT_THAT(contentOf(folder_ + "/man/halyard.1"), HasSubstr("\n\\fBhalyard\\-"));
+    }
+    listed = listed || line == "Subcommands:";
+  }
+  EXPECT_GE(commands, 15u);
+  EXPECT_THAT(contentOf(folder_ + "/man/halyard-run.1"), HasSubstr("\\fB\\-\\-random\\-inputs"));
+  // A page without warnings prints nothing.
+  const std::string lint =
+      "if command -v mandoc >/dev/null; then mandoc -T lint -W warning " + folder_ + "/man/*.1; fi";
+  EXPECT_EQ(std::system(lint.c_str()), 0);
+}
+
+TEST_F(CommandTest, RefusesAnotherKindOfHelpPages) {
+  const CommandOutcome outcome = halyard("--help-pages csh " + folder_);
+  EXPECT_EQ(outcome.exitStatus, 2);
+  EXPECT_THAT(outcome.errors, HasSubstr("'csh', expected man, bash, zsh or fish"));
 }
 
 TEST_F(CommandTest, MisuseIsStatus2) {

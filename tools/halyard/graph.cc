@@ -41,7 +41,8 @@ Command addGraphCommand(CLI::App& parent) {
   CLI::App* app = parent.add_subcommand("graph", "Show a model as Halyard sees it");
   app->footer("The graph is in Graphviz' language: halyard graph MODEL | dot -Tsvg -o model.svg");
   app->add_option("MODEL", options->model, "A model, .tflite")->required();
-  app->add_option("--output,-o", options->output, "File to write instead of standard output");
+  app->add_option("--output,-o", options->output, "File to write instead of standard output")
+      ->option_text("FILE");
   CLI::Option* text =
       app->add_flag("--text", options->text, "A line for each operand and operation instead");
   app->add_flag("--constants", options->constants, "Draw every constant by itself")->excludes(text);

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "command_line/help_pages.h"
 #include "tools/halyard/command.h"
 #include "tools/halyard/terminal.h"
 
@@ -41,10 +42,12 @@ int main(int argc, char** argv) {
   CLI::App app("Halyard: the Neural Networks API and its drivers", "halyard");
   app.footer("Exit status: 0 success, 1 failure, 2 misuse.");
   app.set_version_flag("--version", std::string("halyard ") + halyard_version());
+  halyard::command_line::addHelpPages(app, halyard_version());
   app.require_subcommand(1);
   const std::vector<Command> commands = {
       // clang-format off
       halyard::cli::addDevicesCommand(app),
+      halyard::cli::addDoctorCommand(app),
       halyard::cli::addRunCommand(app),
       halyard::cli::addExplainCommand(app),
       halyard::cli::addProfileCommand(app),

@@ -1,0 +1,18 @@
+// The hidden option --help-pages of Halyard's programs. It writes manual pages and completion
+// scripts from the program's own commands and options, so they never differ from --help. Thread
+// safety: one thread. Ownership: the option belongs to its CLI::App.
+#pragma once
+
+#include <CLI/CLI.hpp>
+
+#include <string>
+
+namespace halyard::command_line {
+
+// Adds "--help-pages KIND DIR" to a program. KIND is man, bash, zsh or fish. The option writes into
+// the folder DIR, which it creates, and ends the parse with CLI::Success. A file that cannot be
+// written ends it with CLI::FileError. The pages have the date of SOURCE_DATE_EPOCH, or today.
+// `version`: "0.3.0".
+void addHelpPages(CLI::App& app, const std::string& version);
+
+}  // namespace halyard::command_line
