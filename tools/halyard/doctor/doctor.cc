@@ -49,7 +49,7 @@ CommandResult runDoctor(bool json) {
   }
   const size_t problems = countOf(sections, FindingLevel::PROBLEM);
   if (problems == 0) return {};
-  return {opFailed("{} problems were found", problems), false};
+  return {opFailed("problems found: {}", problems), false};
 }
 
 }  // namespace

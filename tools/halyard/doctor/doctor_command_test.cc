@@ -67,7 +67,7 @@ TEST_F(DoctorTest, FindsNoProblemHere) {
   const CommandOutcome outcome = halyard("doctor", state_);
   EXPECT_EQ(outcome.exitStatus, 0) << outcome.output;
   EXPECT_THAT(outcome.output, StartsWith("kernel\n"));
-  EXPECT_THAT(outcome.output, HasSubstr("\n0 problems, "));
+  EXPECT_THAT(outcome.output, HasSubstr("\nproblems: 0, "));
   const Json report = doctor(state_, 0);
   EXPECT_EQ(report["problems"], 0);
   const std::string version = findingOf(report, "ok", "halyard")["text"];
@@ -98,7 +98,7 @@ TEST_F(DoctorTest, RepairsAManifestWithoutProgram) {
   EXPECT_EQ(problem["text"], "its program " + folder_ + "/not/here is missing");
   EXPECT_EQ(problem["command"], "mv " + path + " " + path + ".off");
   EXPECT_THAT(halyard("doctor", with(path)).errors,
-              HasSubstr("halyard doctor: OP_FAILED: 1 problems were found"));
+              HasSubstr("halyard doctor: OP_FAILED: problems found: 1"));
   // The folder is searched, so that the manifest is not named any more after the repair.
   fs::create_directories(folder_ + "/config/halyard/drivers.d");
   const std::string searched = folder_ + "/config/halyard/drivers.d/gone.json";

@@ -45,9 +45,10 @@ std::string findingsText(const std::vector<FindingSection>& sections) {
     }
     text += "\n";
   }
-  return text +
-         fmt::format("{} problems, {} warnings, {} ok\n", countOf(sections, FindingLevel::PROBLEM),
-                     countOf(sections, FindingLevel::WARNING), countOf(sections, FindingLevel::OK));
+  return text + fmt::format("problems: {}, warnings: {}, ok: {}\n",
+                            countOf(sections, FindingLevel::PROBLEM),
+                            countOf(sections, FindingLevel::WARNING),
+                            countOf(sections, FindingLevel::OK));
 }
 
 std::string findingsJson(const std::vector<FindingSection>& sections) {

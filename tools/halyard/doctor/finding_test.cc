@@ -28,7 +28,7 @@ TEST(Finding, TextHasALineForEach) {
             "  warning  npu: old\n"
             "           repair: ls\n"
             "\n"
-            "1 problems, 1 warnings, 1 ok\n");
+            "problems: 1, warnings: 1, ok: 1\n");
 }
 
 TEST(Finding, JsonHasTheSame) {
