@@ -44,11 +44,17 @@ class Server:
             time.sleep(0.05)
 
     def driver(self):
-        """The process id of the driver."""
-        children = pathlib.Path(f"/proc/{self.process.pid}/task").glob("*/children")
-        for child in " ".join(each.read_text() for each in children).split():
-            if "driver" in pathlib.Path(f"/proc/{child}/cmdline").read_text():
-                return int(child)
+        """The process id of the driver. A new one may take a moment to start."""
+        deadline = time.time() + 60
+        while time.time() < deadline:
+            children = pathlib.Path(f"/proc/{self.process.pid}/task").glob("*/children")
+            try:
+                for child in " ".join(each.read_text() for each in children).split():
+                    if "driver" in pathlib.Path(f"/proc/{child}/cmdline").read_text():
+                        return int(child)
+            except FileNotFoundError:
+                pass  # a thread or a driver has ended meanwhile
+            time.sleep(0.02)
         raise AssertionError("the server has no driver")
 
     def end(self):
@@ -127,8 +133,10 @@ def check_shared_memory(module, client):
         shm.destroy_shared_memory_region(region)
 
 
-def check_driver_death(server):
-    """Kills the driver again and again; every request gets its right answer."""
+def check_driver_death(server, file):
+    """Kills the driver again and again; every request gets its right answer. The model's file has
+    gone meanwhile."""
+    file.unlink()
     client = triton_grpc.InferenceServerClient(server.grpc)
     pictures = np.random.default_rng(3).random((8, *SHAPE), np.float32)
     expected = [infer(triton_grpc, client, each) for each in pictures]
@@ -148,13 +156,15 @@ def check_driver_death(server):
     threads = [threading.Thread(target=work, args=(i,)) for i in range(4)]
     for thread in threads:
         thread.start()
-    for _ in range(5):
-        time.sleep(0.3)
-        os.kill(server.driver(), signal.SIGKILL)
-    time.sleep(0.5)
-    end.set()
-    for thread in threads:
-        thread.join()
+    try:
+        for _ in range(5):
+            time.sleep(0.3)
+            os.kill(server.driver(), signal.SIGKILL)
+        time.sleep(0.5)
+    finally:
+        end.set()
+        for thread in threads:
+            thread.join()
     assert not faults, faults[:3]
     print(f"driver killed 5 times: {answers[0]} answers, 0 failures")
 
@@ -168,7 +178,7 @@ def main():
             for check in (check_documents, check_results, check_errors, check_repository, check_shared_memory):
                 check(module, client)
                 print(f"{module.__name__} {check.__name__}: passed")
-        check_driver_death(server)
+        check_driver_death(server, pathlib.Path(folder) / f"{MODEL}.tflite")
         server.end()
 
 

@@ -2,15 +2,14 @@
 
 namespace halyard::serve {
 
-Result<std::unique_ptr<CompiledGroup>> CompiledGroup::create(std::string file,
+Result<std::unique_ptr<CompiledGroup>> CompiledGroup::create(const std::string& file,
                                                              CompileSettings settings,
                                                              std::vector<uint32_t> sizes) {
-  std::unique_ptr<CompiledGroup> created(
-      new CompiledGroup(std::move(file), std::move(settings), std::move(sizes)));
+  std::unique_ptr<CompiledGroup> created(new CompiledGroup(std::move(settings), std::move(sizes)));
   for (const uint32_t size : created->sizes_) {
     CompileSettings each = created->settings_;
     each.batch = size;
-    HALYARD_ASSIGN_OR_RETURN(created->models_[size], CompiledModel::create(created->file_, each));
+    HALYARD_ASSIGN_OR_RETURN(created->models_[size], CompiledModel::create(file, each));
   }
   return created;
 }
@@ -26,7 +25,7 @@ Result<std::shared_ptr<const CompiledModel>> CompiledGroup::replacement(
   if (auto present = model(size); present != dead) return present;
   CompileSettings each = settings_;
   each.batch = size;
-  HALYARD_ASSIGN_OR_RETURN(auto made, CompiledModel::create(file_, each));
+  HALYARD_ASSIGN_OR_RETURN(auto made, dead->again(each));
   const std::lock_guard lock(mutex_);
   models_[size] = made;
   return made;

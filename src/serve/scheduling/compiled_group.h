@@ -16,7 +16,8 @@ class CompiledGroup {
  public:
   // Compiles for each of `sizes`, ascending; 0 stands for the file's own dimensions. `settings`
   // without its batch. The errors are those of CompiledModel.
-  static Result<std::unique_ptr<CompiledGroup>> create(std::string file, CompileSettings settings,
+  static Result<std::unique_ptr<CompiledGroup>> create(const std::string& file,
+                                                       CompileSettings settings,
                                                        std::vector<uint32_t> sizes);
 
   const std::vector<uint32_t>& sizes() const { return sizes_; }
@@ -26,10 +27,9 @@ class CompiledGroup {
       uint32_t size, const std::shared_ptr<const CompiledModel>& dead);
 
  private:
-  CompiledGroup(std::string file, CompileSettings settings, std::vector<uint32_t> sizes)
-      : file_(std::move(file)), settings_(std::move(settings)), sizes_(std::move(sizes)) {}
+  CompiledGroup(CompileSettings settings, std::vector<uint32_t> sizes)
+      : settings_(std::move(settings)), sizes_(std::move(sizes)) {}
 
-  const std::string file_;
   const CompileSettings settings_;
   const std::vector<uint32_t> sizes_;
   std::mutex compiling_;  // held for a whole compilation

@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "base/log.h"
-#include "base/sha256.h"
 #include "client/cache_folder.h"
 #include "client/session.h"
 #include "client/status.h"
@@ -48,22 +47,6 @@ std::optional<Datatype> datatypeOf(const import::ModelPort& port) {
   }
 }
 
-// Takes the compilation from the folder, or keeps it there. A folder that cannot be used costs only
-// time.
-void useCache(const client::Compilation& compilation, const std::string& folder,
-              const std::string& file, uint32_t batch) {
-  const auto use = [&]() -> Status {
-    HALYARD_RETURN_IF_ERROR(client::makeCacheFolder(folder));
-    HALYARD_ASSIGN_OR_RETURN(auto token, sha256OfFile(file));
-    // Each size of batch is another model.
-    for (size_t i = 0; i < sizeof(batch); ++i) token[i] ^= static_cast<uint8_t>(batch >> 8 * i);
-    HALYARD_RETURN_IF_FAILED(compilation.setCaching(folder.c_str(), token.data()));
-    return okStatus();
-  };
-  const Status status = use();
-  if (!status.ok()) logWarning("{} is not cached: {}", file, status.message());
-}
-
 // Checks that every input and output has the batch as its first dimension.
 Status checkBatch(const import::ImportedModel& imported, uint32_t batch) {
   const auto check = [batch](const std::vector<import::ModelPort>& ports, std::string_view what) {
@@ -98,11 +81,25 @@ Result<TensorInfo> tensorInfoOf(const import::ModelPort& port) {
 Result<std::shared_ptr<const CompiledModel>> CompiledModel::create(
     const std::string& file, const CompileSettings& settings) {
   std::shared_ptr<CompiledModel> created(new CompiledModel());
-  HALYARD_RETURN_IF_ERROR(created->compile(file, settings));
+  HALYARD_RETURN_IF_ERROR(created->load(file, settings));
+  HALYARD_RETURN_IF_ERROR(created->compile(settings), "{}", file);
   return std::shared_ptr<const CompiledModel>(std::move(created));
 }
 
-Status CompiledModel::compile(const std::string& file, const CompileSettings& settings) {
+Result<std::shared_ptr<const CompiledModel>> CompiledModel::again(
+    const CompileSettings& settings) const {
+  std::shared_ptr<CompiledModel> created(new CompiledModel());
+  created->file_ = file_;
+  created->token_ = token_;
+  created->imported_ = imported_;
+  created->batch_ = batch_;
+  created->model_ = model_;
+  HALYARD_RETURN_IF_ERROR(created->compile(settings), "{}", file_);
+  return std::shared_ptr<const CompiledModel>(std::move(created));
+}
+
+Status CompiledModel::load(const std::string& file, const CompileSettings& settings) {
+  file_ = file;
   batch_ = settings.batch;
   HALYARD_ASSIGN_OR_RETURN(const std::vector<const ANeuralNetworksDevice*> devices,
                            measure::devicesOf(settings.devices));
@@ -115,15 +112,42 @@ Status CompiledModel::compile(const std::string& file, const CompileSettings& se
       model_,
       client::CanonicalModel::create(std::shared_ptr<const Model>(imported_, &imported_->model)),
       "{}", file);
-  HALYARD_ASSIGN_OR_RETURN(compilation_, model_->createCompilation(devices), "{}", file);
+  if (settings.cacheFolder.empty()) return okStatus();
+  Result<Digest> token = sha256OfFile(file);
+  if (!token.ok()) {
+    logWarning("{} is not cached: {}", file, token.status().message());
+    return okStatus();
+  }
+  token_ = *token;
+  // Each size of batch is another model.
+  for (size_t i = 0; i < sizeof(batch_); ++i) {
+    (*token_)[i] ^= static_cast<uint8_t>(batch_ >> 8 * i);
+  }
+  return okStatus();
+}
+
+// Takes the compilation from the folder, or keeps it there. A folder that cannot be used costs only
+// time.
+void CompiledModel::useCache(const std::string& folder) const {
+  const auto use = [&]() -> Status {
+    HALYARD_RETURN_IF_ERROR(client::makeCacheFolder(folder));
+    HALYARD_RETURN_IF_FAILED(compilation_.setCaching(folder.c_str(), token_->data()));
+    return okStatus();
+  };
+  const Status status = use();
+  if (!status.ok()) logWarning("{} is not cached: {}", file_, status.message());
+}
+
+Status CompiledModel::compile(const CompileSettings& settings) {
+  HALYARD_ASSIGN_OR_RETURN(const std::vector<const ANeuralNetworksDevice*> devices,
+                           measure::devicesOf(settings.devices));
+  HALYARD_ASSIGN_OR_RETURN(compilation_, model_->createCompilation(devices));
   if (settings.preference) {
     HALYARD_RETURN_IF_FAILED(compilation_.setPreference(*settings.preference));
   }
   if (settings.priority) HALYARD_RETURN_IF_FAILED(compilation_.setPriority(*settings.priority));
-  if (!settings.cacheFolder.empty()) {
-    useCache(compilation_, settings.cacheFolder, file, settings.batch);
-  }
-  HALYARD_RETURN_IF_FAILED(compilation_.finish(), "{}", file);
+  if (token_) useCache(settings.cacheFolder);
+  HALYARD_RETURN_IF_FAILED(compilation_.finish());
   takesDeadlines_ = devices.size() == 1;
   return okStatus();
 }

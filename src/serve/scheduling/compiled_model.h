@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "base/sha256.h"
 #include "client/canonical_model.h"
 #include "client/nnapi.h"
 #include "halyard/driver/shared_memory.h"
@@ -36,6 +37,10 @@ class CompiledModel {
   static Result<std::shared_ptr<const CompiledModel>> create(const std::string& file,
                                                              const CompileSettings& settings);
 
+  // The same model, compiled again: after the death of a driver. Its file is not read again, since
+  // it may be another one by now, or gone.
+  Result<std::shared_ptr<const CompiledModel>> again(const CompileSettings& settings) const;
+
   const import::ImportedModel& imported() const { return *imported_; }
   ANeuralNetworksCompilation* handle() const { return compilation_.get(); }
   uint32_t batch() const { return batch_; }
@@ -46,12 +51,16 @@ class CompiledModel {
 
  private:
   CompiledModel() = default;
-  Status compile(const std::string& file, const CompileSettings& settings);
+  Status load(const std::string& file, const CompileSettings& settings);
+  Status compile(const CompileSettings& settings);
+  void useCache(const std::string& folder) const;
 
+  std::string file_;             // for errors
+  std::optional<Digest> token_;  // for the cache
   std::shared_ptr<const import::ImportedModel> imported_;
   uint32_t batch_ = 0;
   bool takesDeadlines_ = false;
-  std::unique_ptr<client::CanonicalModel> model_;
+  std::shared_ptr<const client::CanonicalModel> model_;
   client::Compilation compilation_;
 };
 
