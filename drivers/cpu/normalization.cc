@@ -30,7 +30,9 @@ class NormalizationMatcher {
   template <typename F>
   bool eitherOrder(const std::optional<Pair>& pair, const F& f) {
     if (!pair) return false;
-    const auto [a, b] = *pair;
+    // No structured binding: older compilers let no lambda have one.
+    const uint32_t a = (*pair)[0];
+    const uint32_t b = (*pair)[1];
     return attempt([&] { return f(a, b); }) || attempt([&] { return f(b, a); });
   }
   template <typename F>
