@@ -16,6 +16,9 @@ WIDTH, HEIGHT, LEFT, RIGHT, TOP, BOTTOM = 480, 280, 64, 16, 36, 44
 
 
 def _value(point, key):
+    """None without a figure."""
+    if point[key] is None:
+        return None
     return point[key] / 1024 if key.endswith("_kib") else point[key]
 
 
@@ -28,7 +31,8 @@ def _short(number):
 
 def chart(title, unit, axis, points, lines):
     """One SVG with equal distances between the points, and values from 0 on."""
-    most = max(_value(point, key) for point in points for key in lines) * 1.08 or 1
+    values = [_value(point, key) for point in points for key in lines]
+    most = max(value for value in values if value is not None) * 1.08 or 1
     across = lambda i: LEFT + (WIDTH - LEFT - RIGHT) * (i + 0.5) / len(points)  # noqa: E731
     up = lambda value: HEIGHT - BOTTOM - (HEIGHT - TOP - BOTTOM) * value / most  # noqa: E731
     parts = [f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT}" '
@@ -48,7 +52,8 @@ def chart(title, unit, axis, points, lines):
                  f'fill="#222">{axis}</text>')
     for number, (key, label) in enumerate(lines.items()):
         colour = COLOURS[number]
-        places = [(across(i), up(_value(point, key))) for i, point in enumerate(points)]
+        places = [(across(i), up(_value(point, key))) for i, point in enumerate(points)
+                  if _value(point, key) is not None]
         line = " ".join(f"{x:.1f},{y:.1f}" for x, y in places)
         parts.append(f'<polyline points="{line}" fill="none" stroke="{colour}" stroke-width="2"/>')
         parts += [f'<circle cx="{x:.1f}" cy="{y:.1f}" r="3" fill="{colour}"/>' for x, y in places]

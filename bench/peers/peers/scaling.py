@@ -67,14 +67,20 @@ def threads(model, inputs, arguments, build):
 
 
 def batch(model, inputs, arguments, build):
+    """A runtime that does not take a batch has no figure for it."""
     points = []
     for size in BATCHES:
         with contextlib.ExitStack() as stack:
-            workers = start_both(stack, model, inputs, os.cpu_count(), build)
-            for worker in workers.values():
-                worker.ask(do="load", batch=size)
-            medians = measure.rounds(list(workers.values()), arguments.seconds)
-        points.append({"batch": size, **{name: statistics.median(medians[name]) for name in BOTH}})
+            running = []
+            for name, worker in start_both(stack, model, inputs, os.cpu_count(), build).items():
+                try:
+                    worker.ask(do="load", batch=size)
+                    running.append(worker)
+                except contenders.ContenderError as error:
+                    print(f"{name}, {model.name}, batch of {size}: {error}")
+            medians = measure.rounds(running, arguments.seconds)
+        points.append({"batch": size, **{name: statistics.median(medians[name])
+                                         if name in medians else None for name in BOTH}})
     return points
 
 
@@ -164,7 +170,8 @@ def show(title, points):
     names = list(points[0])
     print("  ".join(f"{name:>12}" for name in names))
     for point in points:
-        print("  ".join(f"{point[name]:12.4g}" for name in names))
+        print("  ".join(f"{'-':>12}" if point[name] is None else f"{point[name]:12.4g}"
+                        for name in names))
 
 
 def main():
