@@ -391,6 +391,7 @@ Status Node::declareShape(uint32_t output, Shape dims) {
   for (size_t i = 0; i < declared.dimensions.size(); ++i) {
     if (dims[i] == 0) dims[i] = declared.dimensions[i];
   }
+  HALYARD_RETURN_IF_ERROR(checkSizeFits(declared.type, dims), "the output");
   declared.dimensions = std::move(dims);
   return okStatus();
 }
