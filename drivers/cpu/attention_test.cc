@@ -26,6 +26,7 @@ struct Case {
   bool isShared = false;  // an output of the model depends on the scores
   int32_t axis = -1;      // of the softmax
   float beta = 1;
+  bool areValuesHuge = false;  // constants near the largest float
 };
 
 Shape matrices(const Case& test, uint32_t rows, uint32_t columns) {
@@ -41,7 +42,11 @@ std::shared_ptr<const Model> attention(const Case& test) {
   const uint32_t queries = builder.input(matrices(test, test.rows, test.depth));
   const uint32_t keys = builder.input(test.areKeysColumns ? matrices(test, test.depth, test.keys)
                                                           : matrices(test, test.keys, test.depth));
-  const uint32_t values = builder.input(matrices(test, test.keys, test.width));
+  const Shape valueDims = matrices(test, test.keys, test.width);
+  const uint32_t values =
+      test.areValuesHuge
+          ? builder.floats(valueDims, std::vector<float>(*knownElementCount(valueDims), 3e38f))
+          : builder.input(valueDims);
   const uint32_t no = builder.boolean(false);
   uint32_t scores = builder.tensor(scoreDims);
   builder.operation(BATCH_MATMUL, {queries, keys, no, builder.boolean(!test.areKeysColumns)},
@@ -100,6 +105,12 @@ TEST(AttentionTest, TakesAnySize) {
     test.batch = {};
     expectSteps(attention(test), 1);
   }
+}
+
+TEST(AttentionTest, SumsStayWithinTheValues) {
+  Case test;
+  test.areValuesHuge = true;
+  expectSteps(attention(test), 1);
 }
 
 TEST(AttentionTest, IsComputedByOperationsOtherwise) {

@@ -44,28 +44,17 @@ class Builder {
         appendConstant(model_, values.data(), values.size() * sizeof(float));
     return index;
   }
-  uint32_t int32(int32_t value) {
+  template <typename T>
+  uint32_t scalar(OperandType type, T value) {
     Operand operand;
-    operand.type = OperandType::INT32;
+    operand.type = type;
     operand.lifetime = Lifetime::CONSTANT_COPY;
     operand.location = appendConstant(model_, &value, sizeof value);
     return add(operand);
   }
-  uint32_t floatScalar(float value) {
-    Operand operand;
-    operand.type = OperandType::FLOAT32;
-    operand.lifetime = Lifetime::CONSTANT_COPY;
-    operand.location = appendConstant(model_, &value, sizeof value);
-    return add(operand);
-  }
-  uint32_t boolean(bool value) {
-    Operand operand;
-    operand.type = OperandType::BOOL;
-    operand.lifetime = Lifetime::CONSTANT_COPY;
-    const auto byte = static_cast<uint8_t>(value);
-    operand.location = appendConstant(model_, &byte, sizeof byte);
-    return add(operand);
-  }
+  uint32_t int32(int32_t value) { return scalar(OperandType::INT32, value); }
+  uint32_t floatScalar(float value) { return scalar(OperandType::FLOAT32, value); }
+  uint32_t boolean(bool value) { return scalar(OperandType::BOOL, static_cast<uint8_t>(value)); }
   uint32_t int32s(const Shape& dims, const std::vector<int32_t>& values) {
     Operand operand;
     operand.type = OperandType::TENSOR_INT32;

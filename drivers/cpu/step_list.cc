@@ -43,8 +43,9 @@ class StepMaker {
     for (size_t i = 0; i < steps_.size(); ++i) {
       checkWorkLimit();
       if (isDone_[i]) continue;
-      if (makeAlias(i) || makeTable(i) || makeRounding(i) || makePattern(i) || makeFused(i))
-        continue;
+      const bool isMade =
+          makeAlias(i) || makeTable(i) || makeRounding(i) || makePattern(i) || makeFused(i);
+      if (isMade) continue;
       const Operation& operation = graph_.operation(i);
       place(i, operation.inputs, operation.outputs, makePlain(i));
     }
@@ -148,9 +149,17 @@ class StepMaker {
     for (size_t i = 0; i < steps_.size(); ++i) {
       roundings_[i] = rowRoundingAt(graph_, i);
       if (roundings_[i]) swallow(roundings_[i]->before);
-      patterns_[i] = patternAt(i);
-      if (patterns_[i]) swallow(patterns_[i]->before);
+      auto pattern = patternAt(i);
+      if (!pattern || !areApart(pattern->before)) continue;
+      swallow(pattern->before);
+      patterns_[i] = std::move(pattern);
     }
+  }
+
+  // Whether no operation is a part of another pattern, or its last one.
+  bool areApart(const std::vector<size_t>& operations) const {
+    return std::ranges::none_of(
+        operations, [&](size_t i) { return isDone_[i] || roundings_[i] || patterns_[i]; });
   }
 
   bool makeRounding(size_t i) {

@@ -65,6 +65,37 @@ TEST(UnaryKernel, GeluIsTheReference) {
   }
 }
 
+TEST(UnaryKernel, GeluOfNoNumbersAndOfLargeOnes) {
+  constexpr float kInfinity = std::numeric_limits<float>::infinity();
+  constexpr float kMost = std::numeric_limits<float>::max();
+  const std::vector<float> values = {-kInfinity, kInfinity, std::nanf(""), -kMost, kMost,
+                                     -1e31f,     -40};
+  for (const bool isApproximate : {false, true}) {
+    for (const ops::SimdLevel level : ops::kSimdLevels) {
+      if (!ops::hasSimdLevel(level)) continue;
+      SCOPED_TRACE(fmt::format("approximate {}, level {}", isApproximate, static_cast<int>(level)));
+      const TestOperand input = TestOperand::of<float>(TENSOR_FLOAT32, {7}, values);
+      const TestOperand choice = TestOperand::boolean(isApproximate);
+      KernelCase test;
+      test.inputs = {input, choice};
+      test.outputs = {input};
+      std::vector<ops::Tensor> inputs = {input.tensor, choice.tensor};
+      inputs[1].data = const_cast<uint8_t*>(choice.bytes.data());
+      const std::vector<ops::Tensor> outputs = {input.tensor};
+      const auto kernel =
+          makeKernel(*ops::definitionOf(OperationType::GELU), {inputs, outputs, level});
+      ASSERT_NE(kernel, nullptr);
+      TestOperand result = input;
+      result.bytes = runKernel(*kernel, test)[0];
+      const auto results = result.values<float>();
+      EXPECT_EQ(results[1], kInfinity);
+      EXPECT_TRUE(std::isnan(results[2]));
+      EXPECT_EQ(results[4], kMost);
+      for (const size_t below : {0, 3, 5, 6}) EXPECT_NEAR(results[below], 0, 1e-30f) << below;
+    }
+  }
+}
+
 TEST(UnaryKernel, KeepsWhatIsNotANumberAndSaturates) {
   constexpr float kInfinity = std::numeric_limits<float>::infinity();
   const std::vector<float> values = {-kInfinity, kInfinity, std::nanf(""), 0, -0.0f, 1e30f, -1e30f};

@@ -2,6 +2,7 @@
 #include "kernels/layers/attention.h"
 
 #include <algorithm>
+#include <limits>
 
 #include "kernels/matrix/gemm_float.h"
 #include "kernels/matrix/matmul.h"
@@ -14,8 +15,6 @@ namespace {
 
 constexpr size_t kScoreBytes = 256 * 1024;  // of the rows that are computed at a time
 constexpr size_t kMostRows = 112;
-constexpr size_t kBytesForThread = 64 * 1024;
-constexpr size_t kProductsForThread = 400'000;
 
 class AttentionKernel final : public Kernel {
  public:
@@ -39,7 +38,7 @@ class AttentionKernel final : public Kernel {
     memory.keys = packed(operands.input<float>(1), keys_, services);
     memory.values = packed(operands.input<float>(2), values_, services);
     const size_t products = shape_.rows / blocks_ * shape_.keys * (shape_.depth + shape_.width);
-    services.parallelFor(shape_.batch * blocks_, divideUp(kProductsForThread, products + 1),
+    services.parallelFor(shape_.batch * blocks_, divideUp(kMatmulProducts, products + 1),
                          [&](size_t begin, size_t end) {
                            for (size_t i = begin; i < end; ++i) {
                              const size_t block = i % blocks_;
@@ -83,17 +82,16 @@ class AttentionKernel final : public Kernel {
     auto* const to =
         static_cast<float*>(services.scratch(shape_.batch * right.packedElements * sizeof(float)));
     const size_t bytes = gemm_.panelColumns * right.sizes.depth * sizeof(float);
-    services.parallelFor(shape_.batch * right.panels, divideUp(kBytesForThread, bytes),
-                         [&](size_t begin, size_t end) {
-                           for (size_t i = begin; i < end; ++i) {
-                             const size_t matrix = i / right.panels;
-                             const size_t panel = i % right.panels;
-                             packRightPanel(
-                                 gemm_, right.sizes, from + matrix * right.sizes.rightElements(),
-                                 panel * gemm_.panelColumns, columnsOf(right, panel),
-                                 to + matrix * right.packedElements + placeOf(right, panel));
-                           }
-                         });
+    services.parallelFor(
+        shape_.batch * right.panels, divideUp(kMatmulBytes, bytes), [&](size_t begin, size_t end) {
+          for (size_t i = begin; i < end; ++i) {
+            const size_t matrix = i / right.panels;
+            const size_t panel = i % right.panels;
+            packRightPanel(gemm_, right.sizes, from + matrix * right.sizes.rightElements(),
+                           panel * gemm_.panelColumns, columnsOf(right, panel),
+                           to + matrix * right.packedElements + placeOf(right, panel));
+          }
+        });
     return to;
   }
 
@@ -106,8 +104,6 @@ class AttentionKernel final : public Kernel {
     const size_t first = batch * shape_.rows + begin;
     multiply(keys_, memory.queries + first * shape_.depth, shape_.depth,
              memory.keys + batch * keys_.packedElements, rows, scores, scoresApart_);
-    float* const output = memory.output + first * shape_.width;
-    float factors[kMostRows];
     for (size_t r = 0; r < rows; ++r) {
       float* const row = scores + r * scoresApart_;
       if (memory.mask != nullptr) {
@@ -116,44 +112,35 @@ class AttentionKernel final : public Kernel {
         functions_.scaleAndAdd(row, mask, shape_.keys, shape_.factor);
       }
       const float beta = memory.mask != nullptr ? shape_.beta : shape_.beta * shape_.factor;
-      factors[r] =
-          static_cast<float>(1 / exponentialsOfRow(functions_, row, row, shape_.keys, beta));
+      const double sum = exponentialsOfRow(functions_, row, row, shape_.keys, beta);
+      // Before the product, whose sums then stay within the values.
+      functions_.scale(row, shape_.keys, static_cast<float>(1 / sum));
     }
     multiply(values_, scores, scoresApart_, memory.values + batch * values_.packedElements, rows,
-             output, shape_.width);
-    for (size_t r = 0; r < rows; ++r) {
-      functions_.scale(output + r * shape_.width, shape_.width, factors[r]);
-    }
+             memory.output + first * shape_.width, shape_.width);
   }
 
   void multiply(const Right& right, const float* left, size_t leftStride, const float* packed,
                 size_t rows, float* out, size_t outStride) const {
     const ptrdiff_t whole = 0;
     constexpr float kInfinity = std::numeric_limits<float>::infinity();
-    static constexpr float kNoBias[128] = {};
-    FloatTile tile = {.left = left,
-                      .leftStride = leftStride,
-                      .packed = packed,
-                      .pieces = &whole,
-                      .pieceCount = 1,
-                      .depth = right.sizes.depth,
-                      .ahead = nullptr,
-                      .bias = kNoBias,
-                      .addend = nullptr,
-                      .low = -kInfinity,
-                      .high = kInfinity,
-                      .out = out,
-                      .outStride = outStride,
-                      .columns = 0};
     for (size_t panel = 0; panel < right.panels; ++panel) {
-      tile.packed = packed + placeOf(right, panel);
-      tile.columns = columnsOf(right, panel);
-      const FloatMicros& micro = gemm_.microsFor(tile.columns, 1);
-      forEvenPieces(rows, micro.mostRows, [&](size_t begin, size_t count) {
-        tile.left = left + begin * leftStride;
-        tile.out = out + begin * outStride + panel * gemm_.panelColumns;
-        micro.forRows[count](tile);
-      });
+      multiplyPanel(gemm_,
+                    {.left = left,
+                     .leftStride = leftStride,
+                     .packed = packed + placeOf(right, panel),
+                     .pieces = &whole,
+                     .pieceCount = 1,
+                     .depth = right.sizes.depth,
+                     .ahead = nullptr,
+                     .bias = noBias_.data(),
+                     .addend = nullptr,
+                     .low = -kInfinity,
+                     .high = kInfinity,
+                     .out = out + panel * gemm_.panelColumns,
+                     .outStride = outStride,
+                     .columns = columnsOf(right, panel)},
+                    rows);
     }
   }
 
@@ -162,8 +149,9 @@ class AttentionKernel final : public Kernel {
   const FloatFunctions& functions_;
   const Right keys_;
   const Right values_;
-  const size_t scoresApart_;  // elements from a row to the next
-  size_t blocks_ = 1;         // of rows
+  const size_t scoresApart_;                               // elements from a row to the next
+  size_t blocks_ = 1;                                      // of rows
+  const AlignedBuffer<float> noBias_{gemm_.panelColumns};  // zeros
 };
 
 }  // namespace

@@ -12,9 +12,6 @@
 namespace halyard::cpudriver {
 namespace {
 
-constexpr size_t kProductsForThread = 400'000;
-constexpr size_t kBytesForThread = 64 * 1024;
-
 class FloatMatmulKernel final : public Kernel {
  public:
   FloatMatmulKernel(const KernelSite& site, const MatmulSizes& sizes, size_t bias,
@@ -32,7 +29,7 @@ class FloatMatmulKernel final : public Kernel {
     const auto* const right = operands.input<float>(1);
     auto* const output = operands.output<float>(0);
     forEachMatmulItem(
-        sizes_, gemm_.panelColumns, kProductsForThread, services, [&](const MatmulItem& item) {
+        sizes_, gemm_.panelColumns, kMatmulProducts, services, [&](const MatmulItem& item) {
           const size_t width = gemm_.panelColumns;
           auto* const packed =
               reinterpret_cast<float*>(threadBuffer(width * sizes_.depth * sizeof(float)));
@@ -60,7 +57,7 @@ class FloatMatmulKernel final : public Kernel {
         }
       });
     } else {
-      services.parallelFor(sizes_.batch * rows, divideUp(kBytesForThread, depth * sizeof(float)),
+      services.parallelFor(sizes_.batch * rows, divideUp(kMatmulBytes, depth * sizeof(float)),
                            [&](size_t begin, size_t end) {
                              for (size_t row = begin; row < end; ++row) {
                                std::copy_n(left + row * depth, depth, to + row * stride_);
@@ -73,26 +70,22 @@ class FloatMatmulKernel final : public Kernel {
   void multiply(const float* left, const float* packed, const MatmulItem& item,
                 float* output) const {
     const ptrdiff_t whole = 0;
-    FloatTile tile = {.left = left,
-                      .leftStride = stride_,
-                      .packed = packed,
-                      .pieces = &whole,
-                      .pieceCount = 1,
-                      .depth = sizes_.depth,
-                      .ahead = nullptr,
-                      .bias = bias_.data() + item.column,
-                      .addend = nullptr,
-                      .low = range_.min,
-                      .high = range_.max,
-                      .out = output + item.column,
-                      .outStride = sizes_.columns,
-                      .columns = item.columns};
-    const FloatMicros& micro = gemm_.microsFor(item.columns, 1);
-    forEvenPieces(item.rowEnd - item.rowBegin, micro.mostRows, [&](size_t begin, size_t count) {
-      tile.left = left + begin * stride_;
-      tile.out = output + begin * sizes_.columns + item.column;
-      micro.forRows[count](tile);
-    });
+    multiplyPanel(gemm_,
+                  {.left = left,
+                   .leftStride = stride_,
+                   .packed = packed,
+                   .pieces = &whole,
+                   .pieceCount = 1,
+                   .depth = sizes_.depth,
+                   .ahead = nullptr,
+                   .bias = bias_.data() + item.column,
+                   .addend = nullptr,
+                   .low = range_.min,
+                   .high = range_.max,
+                   .out = output + item.column,
+                   .outStride = sizes_.columns,
+                   .columns = item.columns},
+                  item.rowEnd - item.rowBegin);
   }
 
   const MatmulSizes sizes_;
@@ -117,6 +110,17 @@ void packRightPanel(const FloatGemm& gemm, const MatmulSizes& sizes, const float
   for (size_t k = 0; k < depth; ++k) {
     std::memcpy(packed + k * width, right + k * sizes.columns + column, columns * sizeof(float));
   }
+}
+
+void multiplyPanel(const FloatGemm& gemm, FloatTile tile, size_t rows) {
+  const FloatMicros& micro = gemm.microsFor(tile.columns, tile.pieceCount);
+  const float* const left = tile.left;
+  float* const out = tile.out;
+  forEvenPieces(rows, micro.mostRows, [&](size_t begin, size_t count) {
+    tile.left = left + begin * tile.leftStride;
+    tile.out = out + begin * tile.outStride;
+    micro.forRows[count](tile);
+  });
 }
 
 void forEachMatmulItem(const MatmulSizes& sizes, size_t panelColumns, size_t productsForThread,

@@ -52,6 +52,14 @@ void forEachMatmulItem(const MatmulSizes& sizes, size_t panelColumns, size_t pro
 void packRightPanel(const FloatGemm& gemm, const MatmulSizes& sizes, const float* right,
                     size_t column, size_t columns, float* packed);
 
+// Products of so many rows with one panel: `tile` is for the first row, with any number of rows
+// behind it.
+void multiplyPanel(const FloatGemm& gemm, FloatTile tile, size_t rows);
+
+// Products that are worth a range of items, and bytes to copy.
+inline constexpr size_t kMatmulProducts = 400'000;
+inline constexpr size_t kMatmulBytes = 64 * 1024;
+
 // The best distance of rows of `bytes`, in bytes. It is a multiple of `granularity`, and rows do
 // not compete for a few places of the first-level cache.
 size_t matmulRowStride(size_t bytes, size_t granularity);
