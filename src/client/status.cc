@@ -1,5 +1,9 @@
 #include "client/status.h"
 
+#include <halyard/halyard.h>
+
+#include <memory>
+
 namespace halyard::client {
 
 Status toStatus(const CallResult& result) {
@@ -11,6 +15,15 @@ Result<std::vector<Device>> allDevices() {
   std::vector<Device> devices;
   HALYARD_RETURN_IF_FAILED(listDevices(devices));
   return devices;
+}
+
+Result<std::string> devicesJson() {
+  HALYARD_RETURN_IF_ERROR(allDevices().takeStatus());
+  char* made = nullptr;
+  const int code = halyard_devicesJson(&made);
+  const std::unique_ptr<char, decltype(&halyard_free)> text(made, &halyard_free);
+  if (code == ANEURALNETWORKS_NO_ERROR) return std::string(text.get());
+  return Status(static_cast<ResultCode>(code), "the runtime did not list its devices");
 }
 
 Result<int64_t> driverProcessId(const ANeuralNetworksDevice* device) {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include "client/nnapi.h"
@@ -16,6 +17,10 @@ Status toStatus(const CallResult& result);
 
 // All devices in the order of the runtime. The CPU device of the runtime is the last one.
 Result<std::vector<Device>> allDevices();
+
+// The document of halyard_devicesJson(): all devices, and the manifests that could not be used. The
+// call makes the runtime find its drivers.
+Result<std::string> devicesJson();
 
 // The process that runs the driver of the device; 0 while the driver does not run.
 Result<int64_t> driverProcessId(const ANeuralNetworksDevice* device);

@@ -205,7 +205,7 @@ Command addCacheCommand(CLI::App& parent) {
   app->footer(
       "verify finds damage, by digests in the files. Only a driver knows whether a compilation is\n"
       "the one that it saved, and it looks each time: what is forged is compiled again.");
-  addAction(*app, options, "ls", "What there is: driver, bytes, last use", Action::LS);
+  addAction(*app, options, "ls", "List the entries: driver, bytes, last use", Action::LS);
   addAction(*app, options, "verify", "Read all of it; exit status 1 for damage", Action::VERIFY);
   CLI::App* prune = addAction(*app, options, "prune", "Remove some of it", Action::PRUNE);
   prune

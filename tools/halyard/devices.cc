@@ -1,6 +1,4 @@
 // halyard devices: lists the devices of this machine, and the drivers that failed to start.
-#include <halyard/halyard.h>
-
 #include <memory>
 #include <string>
 
@@ -12,25 +10,13 @@
 namespace halyard::cli {
 namespace {
 
-struct FreeText {
-  void operator()(char* text) const { halyard_free(text); }
-};
-
 Status showDevices(bool json) {
-  // libhalyard reports on the runtime after the first NNAPI call. This call also makes the runtime
-  // find the drivers.
-  HALYARD_RETURN_IF_ERROR(client::allDevices().takeStatus());
-  char* created = nullptr;
-  const int code = halyard_devicesJson(&created);
-  const std::unique_ptr<char, FreeText> text(created);
-  if (code != ANEURALNETWORKS_NO_ERROR) {
-    return Status(static_cast<ResultCode>(code), "the runtime did not list its devices");
-  }
+  HALYARD_ASSIGN_OR_RETURN(const std::string document, client::devicesJson());
   if (json) {
-    print("{}\n", text.get());
+    print("{}\n", document);
     return okStatus();
   }
-  HALYARD_ASSIGN_OR_RETURN(const std::string table, deviceTable(text.get()));
+  HALYARD_ASSIGN_OR_RETURN(const std::string table, deviceTable(document));
   writeOutput(table);
   return okStatus();
 }

@@ -5,6 +5,7 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
+#include "client/status.h"
 #include "report/html.h"
 #include "report/numbers.h"
 #include "report/statistics.h"
@@ -87,10 +88,9 @@ void addModels(const Service& service, const Models& models, report::HtmlPage& p
 }
 
 void addDevices(report::HtmlPage& page) {
-  char* raw = nullptr;
-  if (halyard_devicesJson(&raw) != 0) return;
-  const std::unique_ptr<char, decltype(&halyard_free)> owner(raw, &halyard_free);
-  const json parsed = json::parse(raw, nullptr, /*allow_exceptions=*/false);
+  const Result<std::string> document = client::devicesJson();
+  if (!document.ok()) return;
+  const json parsed = json::parse(*document, nullptr, /*allow_exceptions=*/false);
   const auto devices = parsed.is_object() ? parsed.find("devices") : parsed.end();
   if (!parsed.is_object() || devices == parsed.end() || !devices->is_array()) return;
   Table table{{{"device"}, {"type"}, {"version"}, {"process", true}}, {}};

@@ -1,6 +1,4 @@
 // halyard doctor: shows whether this installation works, and the commands that repair it.
-#include <halyard/halyard.h>
-
 #include <memory>
 #include <string>
 #include <vector>
@@ -13,26 +11,12 @@
 namespace halyard::cli {
 namespace {
 
-struct FreeText {
-  void operator()(char* text) const { halyard_free(text); }
-};
-
-// The document of `halyard devices --json`.
-Result<std::string> devicesDocument() {
-  HALYARD_RETURN_IF_ERROR(client::allDevices().takeStatus());
-  char* created = nullptr;
-  const int code = halyard_devicesJson(&created);
-  const std::unique_ptr<char, FreeText> text(created);
-  if (code == ANEURALNETWORKS_NO_ERROR) return std::string(text.get());
-  return Status(static_cast<ResultCode>(code), "the runtime did not list its devices");
-}
-
 CommandResult runDoctor(bool json) {
   std::vector<FindingSection> sections;
   // The check of the kernel comes before the first thread.
   sections.push_back(checkKernel());
   sections.push_back(checkInstallation());
-  const Result<std::string> devices = devicesDocument();
+  const Result<std::string> devices = client::devicesJson();
   if (devices.ok()) {
     sections.push_back(checkDrivers(*devices));
     sections.push_back(checkPermissions(*devices));
