@@ -1,7 +1,5 @@
 #include "serve/page/status_page.h"
 
-#include <halyard/halyard.h>
-
 #include <memory>
 #include <nlohmann/json.hpp>
 
