@@ -351,6 +351,7 @@ void FairExecutor::Crew::work(Thread* self) {
     if (item.empty()) break;
     const std::shared_ptr<Lane> lane = item.front().lane;
     std::shared_ptr<Watched> watched = item.front().watched;
+    self->busySince = Clock::now();
     lock.unlock();
     const Source::Outcome outcome = runItem(item.front());
     item.clear();  // a job is destroyed without the lock
@@ -361,6 +362,7 @@ void FairExecutor::Crew::work(Thread* self) {
       watched = nullptr;  // may destroy the source
       lock.lock();
     }
+    self->busySince.reset();
     --running_;
     idle_.fetch_add(1);
     if (running_ == 0) rest_.notify_all();
@@ -463,15 +465,22 @@ std::optional<FairExecutor::Clock::time_point> FairExecutor::Crew::nextDeadline(
   return next;
 }
 
+unsigned FairExecutor::Crew::longBusy(Clock::time_point now) const {
+  return static_cast<unsigned>(std::ranges::count_if(threads_, [&](const Thread& thread) {
+    return thread.busySince && now - *thread.busySince >= settings_.patience;
+  }));
+}
+
 // While all threads are busy.
 void FairExecutor::Crew::addThreads(Clock::time_point now) {
+  const unsigned most = std::min(settings_.most, settings_.usual + longBusy(now));
   for (const std::shared_ptr<Lane>& lane : waiting_) {
     if (!isReady(*lane)) continue;
     const bool runs = partOf(*lane).running > 0;
     if (runs && settings_.threadClass == ThreadClass::BACKGROUND) continue;
     const auto waits = now - partOf(*lane).items.front().since;
     if (waits < (runs ? kLongPatience : settings_.patience)) continue;
-    if (alive_ >= settings_.most || !startThread()) return;
+    if (alive_ >= most || !startThread()) return;
   }
 }
 

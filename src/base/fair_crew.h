@@ -11,6 +11,7 @@
 #include <list>
 #include <map>
 #include <mutex>
+#include <optional>
 #include <thread>
 
 #include "base/fair_executor.h"
@@ -104,6 +105,7 @@ class FairExecutor::Crew {
   struct Thread {
     std::thread thread;
     bool ended = false;
+    std::optional<Clock::time_point> busySince;  // with its present work
   };
   class OwnTurn;
   static constexpr uint64_t kStopKey = 0;
@@ -141,6 +143,8 @@ class FairExecutor::Crew {
   std::list<Item> takeExpired(Clock::time_point now);
   std::optional<Clock::time_point> nextDeadline() const;
   void addThreads(Clock::time_point now);
+  // The number of threads that have had the same work for the patience.
+  unsigned longBusy(Clock::time_point now) const;
   // Without the lock.
   Source::Outcome runItem(Item& item);
   static void ring(const UniqueFd& event);

@@ -7,10 +7,12 @@
 // its priority again. A free thread takes the oldest work of the lane that has the fewest pieces
 // running, in turn among equal lanes. Work is a job, or a source that has become ready.
 //
-// Threads start on demand, up to a usual number for each class. More start only when all threads
-// are busy and a lane has waited: for kPatience if it has no running work, for kLongPatience
-// otherwise. In the background, the first time is kLongPatience, too, and a lane with running work
-// waits until a thread is free.
+// Threads start on demand, up to a usual number for each class. A thread that has had the same work
+// for kPatience does not count, since it may be blocked. Further threads start only when all
+// threads are busy and a lane has waited: for kPatience if it has no running work, for
+// kLongPatience otherwise. In the background, all of these times are kLongPatience, and a lane with
+// running work waits until a thread is free. So much short work does not start threads, which would
+// only take processors from each other.
 //
 // A child of a fork does not have the threads. There, each call that takes work fails.
 #pragma once

@@ -123,6 +123,29 @@ TEST_F(FairExecutorTest, ALaneThatBlocksItselfInTheBackgroundWaits) {
   EXPECT_EQ(executor_->waiting(), 1u);
 }
 
+// The lanes wait for longer than the patience, but no job takes so long. A busy machine may stretch
+// a job, so there are several attempts.
+TEST_F(FairExecutorTest, MuchShortWorkStartsNoFurtherThreads) {
+  constexpr int kLanes = 60;
+  unsigned fewest = kLanes;
+  for (int attempt = 0; attempt < 20 && fewest > 1; ++attempt) {
+    FairExecutor executor({1, kLanes});
+    Log log;
+    const auto begin = FairExecutor::Clock::now();
+    for (int i = 0; i < kLanes; ++i) {
+      const Status posted = executor.post(executor.openLane({}), ThreadClass::NORMAL, [&] {
+        std::this_thread::sleep_for(std::chrono::microseconds(400));
+        log.add("done");
+      });
+      ASSERT_TRUE(posted.ok());
+    }
+    log.first(kLanes);
+    EXPECT_GT(FairExecutor::Clock::now() - begin, 2 * FairExecutor::kPatience);
+    fewest = std::min(fewest, executor.threads());
+  }
+  EXPECT_EQ(fewest, 1u);
+}
+
 TEST_F(FairExecutorTest, AddedThreadsEnd) {
   start(1, 8);
   for (int i = 0; i < 6; ++i) occupy();
