@@ -30,6 +30,44 @@ TEST_F(RingTest, ExecutesAgainAndAgain) {
   EXPECT_THAT(pair_->fetches(), ElementsAre(ElementsAre(0, 1))) << "asked for once, all together";
 }
 
+// The next packet is there when an execution ends.
+class PipelinedModel final : public PreparedModel {
+ public:
+  ExecutionResult executeSynchronously(const Request&, const ExecuteOptions&) override {
+    ++executions;
+    std::this_thread::sleep_for(std::chrono::milliseconds(2));
+    if (executions < 20) sendNext();
+    return {};
+  }
+
+  std::function<void()> sendNext;
+  int executions = 0;
+};
+
+class OthersWait final : public FairExecutor::Turn {
+ public:
+  bool othersWait() const override { return true; }
+  bool stopping() const override { return false; }
+};
+
+TEST_F(RingTest, ATurnWithLongExecutionsEndsWhileOthersWait) {
+  const auto model = std::make_shared<PipelinedModel>();
+  RingPair::Options options;
+  options.preparedModel = model;
+  start(std::move(options));
+  const std::vector<Datum> packet = goodPacket();
+  model->sendNext = [&] { EXPECT_TRUE(pair_->client().send(packet)); };
+  FairExecutor::Source& ring = pair_->ring();
+  pair_->executor().remove(ring);
+  ASSERT_TRUE(pair_->client().send(packet));
+  // The first turn asks for the memories.
+  EXPECT_EQ(ring.serve(OthersWait()), FairExecutor::Source::Outcome::IDLE);
+  EXPECT_EQ(ring.serve(OthersWait()), FairExecutor::Source::Outcome::MORE);
+  EXPECT_EQ(model->executions, 1);
+  EXPECT_EQ(ring.serve(OthersWait()), FairExecutor::Source::Outcome::MORE);
+  EXPECT_EQ(model->executions, 2);
+}
+
 TEST_F(RingTest, TimesAreMeasuredIfAsked) {
   ExecuteOptions options;
   options.measureTiming = true;

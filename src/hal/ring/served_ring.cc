@@ -9,7 +9,9 @@
 namespace halyard::hal {
 namespace {
 
-constexpr unsigned kPacketsInTurn = 64;  // while other work waits
+// A turn ends after either of these while other work waits.
+constexpr unsigned kPacketsInTurn = 64;
+constexpr std::chrono::milliseconds kTurn{1};
 
 ExecutionResult failed(Status status) {
   ExecutionResult result;
@@ -52,6 +54,7 @@ void ServedRing::wake() const {
 
 ServedRing::Outcome ServedRing::serve(const FairExecutor::Turn& turn) {
   reader_.announceAwake();
+  TimePoint due = Clock::now() + kTurn;
   for (unsigned packets = 0; !turn.stopping();) {
     switch (step()) {
       case Step::WAITING:
@@ -59,8 +62,10 @@ ServedRing::Outcome ServedRing::serve(const FairExecutor::Turn& turn) {
       case Step::ENDED:
         return Outcome::ENDED;
       case Step::SERVED:
-        if (++packets % kPacketsInTurn != 0 || !turn.othersWait()) continue;
-        break;
+        if (++packets % kPacketsInTurn != 0 && *answered_ < due) continue;
+        if (turn.othersWait()) break;
+        due = *answered_ + kTurn;
+        continue;
       case Step::IDLE:
         if (spin(turn)) continue;
         break;
