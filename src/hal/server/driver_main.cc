@@ -1,6 +1,7 @@
 #include "halyard/driver/driver_main.h"
 
 #include <fcntl.h>
+#include <malloc.h>
 #include <poll.h>
 #include <signal.h>
 #include <sys/resource.h>
@@ -166,6 +167,13 @@ void allowDescriptors() {
   (void)::setrlimit(RLIMIT_NOFILE, &limit);
 }
 
+// Large blocks go back to the system at once when they are freed. Otherwise the heap of each thread
+// keeps some of them, and each client of a service has threads.
+void returnLargeBlocks() {
+  constexpr int kLarge = 256 << 10;
+  ::mallopt(M_MMAP_THRESHOLD, kLarge);
+}
+
 int fail(const char* program, const Status& status) {
   fmt::print(stderr, "{}: {}\n", program, status.toString());
   return 1;
@@ -293,6 +301,7 @@ int driverMain(int argc, char** argv, const DeviceFactory& makeDevice) {
     return 2;
   }
   ::signal(SIGPIPE, SIG_IGN);
+  returnLargeBlocks();
   allowDescriptors();
   Result<Plan> plan = planFor(*arguments);
   if (!plan.ok()) return fail(program, plan.status());
