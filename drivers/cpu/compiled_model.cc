@@ -7,46 +7,26 @@
 #include "base/log.h"
 #include "base/work_limit.h"
 #include "constant_pages.h"
-#include "cpu/block_pool.h"
 #include "cpu/model_run.h"
 #include "cpu/run_services.h"
 #include "cpu/step_run.h"
 #include "halyard/driver/trace.h"
-#include "kernels/huge_pages.h"
 #include "model/shape_agreement.h"
 #include "model_work.h"
 #include "run_services.h"
 #include "step_list.h"
 
 namespace halyard::cpudriver {
-namespace {
 
-// Not initialised.
-std::shared_ptr<std::byte> allocateArena(size_t bytes) {
-  if (bytes >= kHugePage) {
-    if (auto memory = mapPages(bytes + cpu::BlockPool::kAlignment, bytes)) return memory;
-  }
-  cpu::BlockPool::Block block = cpu::BlockPool::allocate(bytes);
-  return {static_cast<std::byte*>(block.memory.release()), [](std::byte* p) { std::free(p); }};
+CompiledModel::Resources CompiledModel::Resources::complete() const {
+  Resources all = *this;
+  if (all.pieces == nullptr) all.pieces = std::make_shared<PackedPieces>();
+  if (all.workspaces == nullptr) all.workspaces = std::make_shared<Workspaces>(idle);
+  return all;
 }
 
-}  // namespace
-
-// Memory of one run, kept for the next.
-struct CompiledModel::State {
-  State(const cpu::SubgraphPlan& main, ThreadShare* threads)
-      : arena(main.steps->places.bytes > 0 ? allocateArena(main.steps->places.bytes) : nullptr),
-        kernels(threads),
-        steps(main, arena.get()) {}
-
-  const std::shared_ptr<std::byte> arena;
-  RunServices kernels;
-  cpu::BlockPool blocks;  // for the values of control flow
-  cpu::StepRun steps;
-};
-
 CompiledModel::CompiledModel(cpu::ExecutionPlan plan, const Resources& resources)
-    : plan_(std::move(plan)), resources_(resources) {
+    : plan_(std::move(plan)), resources_(resources.complete()) {
   if (resources_.idle != nullptr) resources_.idle->add(this);
 }
 
@@ -89,35 +69,32 @@ Result<std::unique_ptr<CompiledModel>> CompiledModel::compileLater(
 }
 
 std::unique_ptr<CompiledModel> CompiledModel::compileLater(cpu::ExecutionPlan plan,
-                                                           std::shared_ptr<PackedPieces> pieces,
                                                            const Resources& resources) {
   if (!cpu::canHaveSteps(plan.main)) return nullptr;
   std::unique_ptr<CompiledModel> compiled(new CompiledModel(std::move(plan), resources));
-  compiled->stepsMade_.set([self = compiled.get(), pieces = std::move(pieces)] {
+  compiled->stepsMade_.set([self = compiled.get()] {
     const trace::Scope compiling(trace::Layer::DRIVER, trace::Phase::COMPILATION, "compile");
-    return self->makeSharedSteps(*pieces);
+    return self->makeStepsOfPlan();
   });
   return compiled;
 }
 
 Status CompiledModel::makeAllSteps() {
-  if (!plan_.referenced.empty()) {
-    PackedPieces pieces;
-    return makeSharedSteps(pieces);
-  }
-  ConstantPages pages(plan_, resources_.threads);
+  if (!plan_.referenced.empty()) return makeStepsOfPlan();
+  ConstantPages pages(plan_, *resources_.pieces, resources_.threads);
   std::vector<Step> steps = makeSteps(plan_.main, &pages);
   HALYARD_RETURN_IF_ERROR(Status(pages.status()));
   pages.finish();
   releasedBytes_ = pages.releasedBytes();
+  packedBytes_ = pages.ownBytes();
   std::shared_ptr<cpu::StepPlan> planned = cpu::planSteps(plan_.main, std::move(steps));
   planned->isOnlyWay = true;
   setSteps(std::move(planned));
   return okStatus();
 }
 
-Status CompiledModel::makeSharedSteps(PackedPieces& pieces) {
-  SharedPacking packing(pieces, resources_.threads);
+Status CompiledModel::makeStepsOfPlan() {
+  SharedPacking packing(*resources_.pieces, resources_.threads);
   packing.expect(mostPacked(plan_.base != nullptr ? *plan_.base : plan_));
   std::vector<Step> steps = makeSteps(plan_.main, &packing);
   addBodySteps(&plan_, &packing);
@@ -128,7 +105,7 @@ Status CompiledModel::makeSharedSteps(PackedPieces& pieces) {
 
 void CompiledModel::setSteps(std::shared_ptr<const cpu::StepPlan> steps) {
   plan_.main.steps = std::move(steps);
-  dividesLoops_ = isWorthThreads(productsOf(plan_));
+  dividesLoops_ = isWorthThreads(plan_);
   const Facts made = facts();
   logInfo(
       "model of {} operations in {} steps, {} of them with kernels of the CPU driver's own, {} KiB "
@@ -174,18 +151,18 @@ bool CompiledModel::takes(std::span<const cpu::Argument> inputs,
          allSuit(outputs, main.subgraph->outputIndexes);
 }
 
-std::unique_ptr<CompiledModel::State> CompiledModel::takeState() {
+std::unique_ptr<cpu::StepRun> CompiledModel::takeRun() {
   {
     const std::lock_guard lock(mutex_);
     if (kept_ != nullptr) return std::move(kept_);
   }
-  return std::make_unique<State>(plan_.main, resources_.threads);
+  return std::make_unique<cpu::StepRun>(plan_.main);
 }
 
-void CompiledModel::keepState(std::unique_ptr<State> state) {
+void CompiledModel::keepRun(std::unique_ptr<cpu::StepRun> run) {
   {
     const std::lock_guard lock(mutex_);
-    if (kept_ == nullptr) kept_ = std::move(state);
+    if (kept_ == nullptr) kept_ = std::move(run);
     keptSince_ = IdleMemory::Clock::now();
   }
   if (resources_.idle != nullptr) resources_.idle->startWatching();
@@ -198,8 +175,8 @@ bool CompiledModel::releaseUnusedSince(IdleMemory::Clock::time_point before) {
 }
 
 template <typename Body>
-hal::ExecutionResult CompiledModel::runWithState(const hal::ExecuteOptions& options,
-                                                 const Body& body) {
+hal::ExecutionResult CompiledModel::runWithMemory(const hal::ExecuteOptions& options,
+                                                  const Body& body) {
   const trace::Scope mark(trace::Layer::DRIVER, trace::Phase::EXECUTION, "execute");
   hal::ExecutionResult result;
   result.status = cpu::checkMayGoOn(options, ResultCode::MISSED_DEADLINE_PERSISTENT);
@@ -210,22 +187,23 @@ hal::ExecutionResult CompiledModel::runWithState(const hal::ExecuteOptions& opti
   const bool limitsSteps = limited && !isShort_.load(std::memory_order_relaxed);
   const WorkLimitScope scope(limitsSteps ? &limit : nullptr);
   const ThreadShare::Execution execution(resources_.threads);
-  std::unique_ptr<State> state;
+  std::unique_ptr<cpu::StepRun> run;
+  std::unique_ptr<Workspace> workspace;
   try {
-    state = takeState();
-    state->kernels.beginRun(dividesLoops_);
+    run = takeRun();
+    workspace = resources_.workspaces->take(plan_.main.steps->places.bytes, resources_.threads);
+    run->bindArena(workspace->arena.get());
+    workspace->kernels.beginRun(dividesLoops_);
     const hal::TimePoint started = limitsSteps ? hal::Clock::now() : hal::TimePoint();
-    result = body(*state);
+    result = body(*run, *workspace);
     if (limitsSteps && result.status.ok()) noteLength(hal::Clock::now() - started);
   } catch (const WorkAbandoned&) {
     result.status = cpu::checkMayGoOn(options, ResultCode::MISSED_DEADLINE_TRANSIENT);
   } catch (const std::bad_alloc&) {
     result.status = Status(ResultCode::OUT_OF_MEMORY, "the CPU driver ran out of memory");
   }
-  if (state != nullptr) {
-    state->kernels.reset();
-    keepState(std::move(state));
-  }
+  if (workspace != nullptr) resources_.workspaces->giveBack(std::move(workspace));
+  if (run != nullptr) keepRun(std::move(run));
   return result;
 }
 
@@ -233,13 +211,13 @@ hal::ExecutionResult CompiledModel::run(std::span<const cpu::Argument> inputs,
                                         std::span<const cpu::Argument> outputs,
                                         const hal::ExecuteOptions& options,
                                         std::vector<std::chrono::nanoseconds>* times) {
-  return runWithState(options, [&](State& state) {
+  return runWithMemory(options, [&](cpu::StepRun& run, Workspace& workspace) {
     for (size_t i = 0; i < inputs.size(); ++i) {
-      state.steps.bindInput(i, inputs[i].data, inputs[i].shared);
+      run.bindInput(i, inputs[i].data, inputs[i].shared);
     }
-    for (size_t i = 0; i < outputs.size(); ++i) state.steps.bindOutput(i, outputs[i].data);
+    for (size_t i = 0; i < outputs.size(); ++i) run.bindOutput(i, outputs[i].data);
     hal::ExecutionResult result;
-    result.status = state.steps.run({plan_, state.kernels, state.blocks, &options}, times);
+    result.status = run.run({plan_, workspace.kernels, workspace.blocks, &options}, times);
     return result;
   });
 }
@@ -248,8 +226,8 @@ hal::ExecutionResult CompiledModel::execute(std::span<const cpu::Argument> input
                                             std::span<const cpu::Argument> outputs,
                                             const hal::ExecuteOptions& options) {
   if (!takes(inputs, outputs)) {
-    return runWithState(options, [&](State& state) {
-      cpu::ModelRun run(plan_, state.kernels, inputs, outputs, &state.steps);
+    return runWithMemory(options, [&](cpu::StepRun& steps, Workspace& workspace) {
+      cpu::ModelRun run(plan_, workspace.kernels, inputs, outputs, &steps);
       return run.run(options, /*allShapes=*/true);
     });
   }

@@ -1,5 +1,5 @@
 // CompiledModel: a model whose steps the CPU executor runs, with kernels of this driver. It makes
-// the steps, now or later, and keeps the memory of a run for the next one.
+// the steps, now or later. A run keeps its arguments' places for the next one.
 // Thread safety: immutable, except the memory that is kept between runs and the deferred work. Both
 // have locks. Runs may overlap.
 // Ownership: shares the model, owns kernels and memory. Borrows threads and the watch over idle
@@ -17,22 +17,30 @@
 #include "cpu/execution_plan.h"
 #include "cpu/executor.h"
 #include "cpu/step_plan.h"
+#include "cpu/step_run.h"
 #include "deferred_work.h"
 #include "halyard/driver/hal_types.h"
 #include "idle_memory.h"
 #include "late_compiler.h"
 #include "shared_packing.h"
 #include "thread_share.h"
+#include "workspaces.h"
 
 namespace halyard::cpudriver {
 
 class CompiledModel final : private IdleMemory::Keeper {
  public:
-  // The resources that models share. Each may be null. Otherwise it must outlive the models.
+  // The resources that models share. Each may be null. Those that a pointer borrows must outlive
+  // the models.
   struct Resources {
     ThreadShare* threads = nullptr;
     IdleMemory* idle = nullptr;
-    LateCompiler* late = nullptr;  // the thread that will call complete()
+    LateCompiler* late = nullptr;                    // the thread that will call complete()
+    std::shared_ptr<PackedPieces> pieces = nullptr;  // of the same models
+    std::shared_ptr<Workspaces> workspaces = nullptr;
+
+    // The same with new pieces and workspaces, where these are null.
+    Resources complete() const;
   };
 
   // `model` must have passed validateModel. The result is null when the model cannot be compiled:
@@ -44,10 +52,8 @@ class CompiledModel final : private IdleMemory::Keeper {
   // arguments are known, and nothing large is read.
   static Result<std::unique_ptr<CompiledModel>> compileLater(std::shared_ptr<const Model> model,
                                                              const Resources& resources);
-  // The same for a plan for inputs of some sizes (ExecutionPlan::forInputs). It shares the packed
-  // constants in `pieces` with other plans of the model. Null as compile().
+  // The same for a plan for inputs of some sizes (ExecutionPlan::forInputs). Null as compile().
   static std::unique_ptr<CompiledModel> compileLater(cpu::ExecutionPlan plan,
-                                                     std::shared_ptr<PackedPieces> pieces,
                                                      const Resources& resources);
   // Makes the deferred steps, or waits while another thread makes them. UNMAPPABLE where constants
   // cannot be read, OUT_OF_MEMORY; OP_FAILED after abandon(). Each call returns the same.
@@ -89,15 +95,12 @@ class CompiledModel final : private IdleMemory::Keeper {
     size_t ownKernels = 0;  // steps without the reference kernel
     size_t arenaBytes = 0;
     size_t releasedBytes = 0;   // of constants, given back when they were packed
-    size_t packedBytes = 0;     // with `pieces`, only those not packed before
+    size_t packedBytes = 0;     // only those that no other model of `pieces` has
     bool dividesLoops = false;  // among the threads: it has enough to compute (model_work.h)
   };
   Facts facts() const;
-  // Memory that this model does not share: Facts' arenaBytes and packedBytes. 0 before it is
-  // complete.
-  size_t ownBytes() const {
-    return isComplete() ? plan_.main.steps->places.bytes + packedBytes_ : 0;
-  }
+  // Memory that this model does not share: Facts' packedBytes. 0 before it is complete.
+  size_t ownBytes() const { return isComplete() ? packedBytes_ : 0; }
   // The operation of the main subgraph that step `step` computes (of several, the last one), and
   // whether the step uses the reference kernel.
   struct StepFacts {
@@ -107,21 +110,19 @@ class CompiledModel final : private IdleMemory::Keeper {
   StepFacts stepFacts(size_t step) const;
 
  private:
-  struct State;
-
   CompiledModel(cpu::ExecutionPlan plan, const Resources& resources);
   // Without steps. Null when the model cannot have them.
   static Result<std::unique_ptr<CompiledModel>> plan(std::shared_ptr<const Model> model,
                                                      const Resources& resources);
   Status makeAllSteps();
-  Status makeSharedSteps(PackedPieces& pieces);
+  Status makeStepsOfPlan();
   void setSteps(std::shared_ptr<const cpu::StepPlan> steps);
   Status awaitSteps(const hal::ExecuteOptions& options);
-  // Calls body(state) within the limits of an execution, and turns exceptions into errors.
+  // Calls body(run, workspace) within the limits of an execution, and turns exceptions into errors.
   template <typename Body>
-  hal::ExecutionResult runWithState(const hal::ExecuteOptions& options, const Body& body);
-  std::unique_ptr<State> takeState();
-  void keepState(std::unique_ptr<State> state);
+  hal::ExecutionResult runWithMemory(const hal::ExecuteOptions& options, const Body& body);
+  std::unique_ptr<cpu::StepRun> takeRun();
+  void keepRun(std::unique_ptr<cpu::StepRun> run);
   bool releaseUnusedSince(IdleMemory::Clock::time_point before) override;
   void noteLength(hal::Clock::duration taken);
 
@@ -134,7 +135,7 @@ class CompiledModel final : private IdleMemory::Keeper {
   // True after a run that was so short that its steps need not check for a limit.
   std::atomic<bool> isShort_ = false;
   std::mutex mutex_;
-  std::unique_ptr<State> kept_;
+  std::unique_ptr<cpu::StepRun> kept_;
   IdleMemory::Clock::time_point keptSince_;
 };
 

@@ -37,8 +37,11 @@ size_t mostPacked(const cpu::ExecutionPlan& plan) {
   return std::min(bytes, most) + plan.folded.memory.size();
 }
 
-ConstantPages::ConstantPages(const cpu::ExecutionPlan& plan, ThreadShare* threads)
-    : plan_(plan), pageSize_(static_cast<size_t>(::sysconf(_SC_PAGESIZE))), services_(threads) {
+ConstantPages::ConstantPages(const cpu::ExecutionPlan& plan, PackedPieces& pieces,
+                             ThreadShare* threads)
+    : SharedPacking(pieces, threads),
+      plan_(plan),
+      pageSize_(static_cast<size_t>(::sysconf(_SC_PAGESIZE))) {
   const auto addPool = [this](const Mapping& mapping) {
     auto* const data = reinterpret_cast<std::byte*>(mapping.data());
     const size_t skip = reinterpret_cast<uintptr_t>(data) % pageSize_;
@@ -49,7 +52,7 @@ ConstantPages::ConstantPages(const cpu::ExecutionPlan& plan, ThreadShare* thread
   addPool(plan.folded.memory);
   addConstants(plan);
   countReaders(plan.main);
-  Packing::expect(mostPacked(plan));
+  SharedPacking::expect(mostPacked(plan));
 }
 
 void ConstantPages::addConstants(const cpu::ExecutionPlan& plan) {
@@ -158,8 +161,8 @@ void ConstantPages::make(const cpu::FoldedConstant& folded, std::byte* to) {
   const Operation& operation = plan_.main.subgraph->operations[folded.operation];
   const void* const data = plan_.main.tensors[operation.inputs[0]].data;
   const auto at = constants_.find(data);
-  Status made = cpu::computeFolded(plan_.main, folded, bring(data), to, services_);
-  services_.reset();
+  Status made = cpu::computeFolded(plan_.main, folded, bring(data), to, services());
+  services().reset();
   if (!made.ok() && status_.ok()) status_ = std::move(made);
   if (at != constants_.end()) endReader(at->second);
 }

@@ -2,7 +2,7 @@
 // are still in their files, or must still be computed from others. They are brought when the first
 // step needs them. Constants that kernels have packed are given back. So about one step's constants
 // at a time are in memory in both forms, original and packed.
-// Thread safety: as Packing.
+// Thread safety: as SharedPacking.
 // Ownership: borrows the plan, which must outlive it. Owns a buffer until finish().
 #pragma once
 
@@ -14,8 +14,7 @@
 #include <vector>
 
 #include "cpu/execution_plan.h"
-#include "kernels/packing.h"
-#include "run_services.h"
+#include "shared_packing.h"
 
 namespace halyard::cpudriver {
 
@@ -25,18 +24,15 @@ size_t mostPacked(const cpu::ExecutionPlan& plan);
 // A page is given back when each step that reads a constant in it has a kernel that has released
 // the constant. A step without such a kernel keeps the page. Afterwards, pages of a private mapping
 // are zeros; pages of other mappings keep their content. Copies on the heap stay.
-class ConstantPages final : public Packing {
+class ConstantPages final : public SharedPacking {
  public:
   // `threads` may be null.
-  ConstantPages(const cpu::ExecutionPlan& plan, ThreadShare* threads);
+  ConstantPages(const cpu::ExecutionPlan& plan, PackedPieces& pieces, ThreadShare* threads);
   ~ConstantPages() override { finish(); }
   ConstantPages(const ConstantPages&) = delete;
   ConstantPages& operator=(const ConstantPages&) = delete;
 
   const void* bring(const void* data) override;
-  void divide(size_t count, size_t grain, const Body& body) override {
-    services_.parallelFor(count, grain, body);
-  }
   void release(const void* data) override;
   void endStep(bool hasKernel, const std::vector<const void*>& constants) override;
 
@@ -104,7 +100,6 @@ class ConstantPages final : public Packing {
   std::vector<std::span<std::byte>> waiting_;  // pages that go back together
   size_t waitingBytes_ = 0;
   size_t releasedBytes_ = 0;
-  RunServices services_;
   Status status_;
 };
 

@@ -44,7 +44,7 @@ class CpuDriver final : public hal::Device {
     HALYARD_ASSIGN_OR_RETURN(std::shared_ptr<CompiledModel> compiled,
                              compile(model, options, later));
     if (compiled == nullptr) return prepareOpen(model, options);
-    if (later && !resourcesFor(options).late->add(compiled)) {
+    if (later && !lateCompilerFor(options).add(compiled)) {
       HALYARD_RETURN_IF_ERROR(compiled->complete());
     }
     return std::shared_ptr<hal::PreparedModel>(
@@ -52,12 +52,18 @@ class CpuDriver final : public hal::Device {
   }
 
  private:
-  CompiledModel::Resources resourcesFor(const hal::PrepareOptions& options) const {
+  LateCompiler& lateCompilerFor(const hal::PrepareOptions& options) const {
+    return resources_->late[static_cast<size_t>(options.priority)];
+  }
+
+  CompiledModel::Resources resourcesFor(const hal::PrepareOptions& options,
+                                        const Model& model) const {
     const auto priority = static_cast<size_t>(options.priority);
     ThreadShare& threads = options.preference == hal::ExecutionPreference::LOW_POWER
                                ? resources_->alone
                                : resources_->byPriority[priority];
-    return {&threads, &resources_->idle, &resources_->late[priority]};
+    return {&threads, &resources_->idle, &lateCompilerFor(options), resources_->pieces.of(model),
+            resources_->workspaces};
   }
 
   // As CompiledModel::compile or compileLater, within the options' deadline.
@@ -65,7 +71,7 @@ class CpuDriver final : public hal::Device {
                                                  const hal::PrepareOptions& options,
                                                  bool later) const {
     const auto make = [&] {
-      const CompiledModel::Resources resources = resourcesFor(options);
+      const CompiledModel::Resources resources = resourcesFor(options, *model);
       return later ? CompiledModel::compileLater(model, resources)
                    : CompiledModel::compile(model, resources);
     };
@@ -76,11 +82,10 @@ class CpuDriver final : public hal::Device {
   Result<std::shared_ptr<hal::PreparedModel>> prepareOpen(
       std::shared_ptr<const Model> model, const hal::PrepareOptions& options) const {
     const auto make = [&]() -> Result<std::shared_ptr<hal::PreparedModel>> {
-      const CompiledModel::Resources resources = resourcesFor(options);
+      const CompiledModel::Resources resources = resourcesFor(options, *model);
       HALYARD_ASSIGN_OR_RETURN(cpu::ExecutionPlan made, cpu::ExecutionPlan::make(model));
       if (!made.referenced.empty()) {
-        PackedPieces pieces;
-        SharedPacking packing(pieces, resources.threads);
+        SharedPacking packing(*resources.pieces, resources.threads);
         addBodySteps(&made, &packing);
       }
       const auto plan = std::make_shared<const cpu::ExecutionPlan>(std::move(made));

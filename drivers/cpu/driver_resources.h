@@ -6,10 +6,13 @@
 
 #include <array>
 #include <chrono>
+#include <memory>
 
 #include "idle_memory.h"
 #include "late_compiler.h"
+#include "shared_packing.h"
 #include "thread_share.h"
+#include "workspaces.h"
 
 namespace halyard::cpudriver {
 
@@ -26,6 +29,8 @@ struct DriverResources {
   ThreadShare alone{1};
   // Memory that is kept for the next execution is given back after this time.
   IdleMemory idle{std::chrono::seconds(10)};
+  std::shared_ptr<Workspaces> workspaces = std::make_shared<Workspaces>(&idle);
+  ModelPieces pieces;
   // Also by priority. Must be the last member: the models that they complete need the others.
   std::array<LateCompiler, 3> late{LateCompiler(ThreadClass::BACKGROUND),
                                    LateCompiler(ThreadClass::NORMAL),

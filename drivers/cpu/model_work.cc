@@ -1,5 +1,6 @@
 #include "model_work.h"
 
+#include <unordered_set>
 #include <vector>
 
 namespace halyard::cpudriver {
@@ -40,6 +41,33 @@ double productsOf(const cpu::ExecutionPlan& plan) {
         body.steps == nullptr ? leastDividedProducts() : productsOf(body, body.steps->steps);
   }
   return products;
+}
+
+size_t weightBytesOf(const cpu::SubgraphPlan& plan) {
+  size_t bytes = 0;
+  std::unordered_set<uint32_t> counted;
+  const auto isConstant = [&](uint32_t operand) {
+    const Lifetime lifetime = plan.subgraph->operands[operand].lifetime;
+    return lifetime == Lifetime::CONSTANT_COPY || lifetime == Lifetime::CONSTANT_REFERENCE ||
+           plan.tensors[operand].data != nullptr;  // the result of a folded operation
+  };
+  for (size_t i = 0; i < plan.subgraph->operations.size(); ++i) {
+    if (plan.definitions[i]->work == nullptr || plan.isFolded[i]) continue;
+    for (const uint32_t input : plan.subgraph->operations[i].inputs) {
+      if (isConstant(input) && counted.insert(input).second) {
+        bytes += cpu::byteSizeOf(plan.tensors[input]);
+      }
+    }
+  }
+  return bytes;
+}
+
+bool isWorthThreads(const cpu::ExecutionPlan& plan, size_t cache) {
+  if (productsOf(plan) >= leastDividedProducts()) return true;
+  if (cache == 0) return false;
+  size_t weights = weightBytesOf(plan.main);
+  for (const cpu::SubgraphPlan& body : plan.referenced) weights += weightBytesOf(body);
+  return weights > cache;
 }
 
 }  // namespace halyard::cpudriver

@@ -1,11 +1,14 @@
-// ModelWork: how much a model computes, which decides whether its loops are divided among threads.
+// ModelWork: how much a model computes and reads, which decides whether its loops are divided among
+// threads.
 // Thread safety: pure functions.
 // Ownership: values.
 #pragma once
 
+#include <cstddef>
 #include <span>
 
 #include "cpu/execution_plan.h"
+#include "kernels/processor_cache.h"
 #include "ops/simd.h"
 #include "step_list.h"
 
@@ -27,7 +30,13 @@ double productsOf(const cpu::SubgraphPlan& plan, std::span<const Step> steps);
 // body are not known.
 double productsOf(const cpu::ExecutionPlan& plan);
 
-// Whether loops of a model with so many products are divided.
-inline bool isWorthThreads(double products) { return products >= leastDividedProducts(); }
+// The bytes of the constant operands of operations with products. Each execution reads them.
+size_t weightBytesOf(const cpu::SubgraphPlan& plan);
+
+// Whether the loops of the plan's executions are divided. They are if the products are enough, or
+// if the weights exceed the second-level cache of one processor. Weights beyond that cache arrive
+// at a fraction of its speed, and two processors have two such caches. `cacheBytes` of 0: not
+// known.
+bool isWorthThreads(const cpu::ExecutionPlan& plan, size_t cacheBytes = secondLevelCacheBytes());
 
 }  // namespace halyard::cpudriver

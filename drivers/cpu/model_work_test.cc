@@ -69,12 +69,10 @@ TEST(ModelWork, SlowerProcessorsDivideSmallerModels) {
 }
 
 TEST(ModelWork, DecidesWhetherLoopsAreDivided) {
-  EXPECT_FALSE(isWorthThreads(leastDividedProducts() - 1));
-  EXPECT_TRUE(isWorthThreads(leastDividedProducts()));
   ThreadShare threads(2);
   for (const bool isLarge : {false, true}) {
-    // 1 and 8 million products.
-    const auto model = connections(isLarge ? 8 : 1, 1000, 1);
+    // 0.1 and 8 million products.
+    const auto model = connections(isLarge ? 800 : 10, 100, 1);
     const auto compiled = CompiledModel::compile(model, {.threads = &threads});
     ASSERT_TRUE(compiled.ok()) << compiled.status().toString();
     EXPECT_EQ((*compiled)->facts().dividesLoops, isLarge);
@@ -82,6 +80,17 @@ TEST(ModelWork, DecidesWhetherLoopsAreDivided) {
     ASSERT_TRUE(later.ok() && (*later)->complete().ok());
     EXPECT_EQ((*later)->facts().dividesLoops, isLarge);
   }
+}
+
+// Three connections have weights and biases of 3 x 40,400 bytes, and one activation of 4 bytes.
+TEST(ModelWork, DividesLoopsWhoseWeightsExceedTheCache) {
+  auto plan = cpu::ExecutionPlan::make(connections(1, 100, 3));
+  ASSERT_TRUE(plan.ok());
+  plan->main.steps = cpu::planSteps(plan->main, makeSteps(plan->main, nullptr));
+  EXPECT_EQ(weightBytesOf(plan->main), 3u * 40'400 + 4);
+  EXPECT_TRUE(isWorthThreads(*plan, 120'000));
+  EXPECT_FALSE(isWorthThreads(*plan, 125'000));
+  EXPECT_FALSE(isWorthThreads(*plan, 0)) << "the cache is not known";
 }
 
 }  // namespace

@@ -14,7 +14,9 @@ namespace halyard::cpudriver {
 class RunServices final : public cpu::KernelScratch {
  public:
   // `threads` may be null.
-  explicit RunServices(ThreadShare* threads) : threads_(threads) {}
+  explicit RunServices(ThreadShare* threads = nullptr) : threads_(threads) {}
+  // Later loops use these. Only between two runs.
+  void useThreads(ThreadShare* threads) { threads_ = threads; }
 
   void parallelFor(size_t count, size_t grain,
                    const std::function<void(size_t begin, size_t end)>& body) override;
@@ -22,7 +24,7 @@ class RunServices final : public cpu::KernelScratch {
   void beginRun(bool divides) { divides_ = divides; }
 
  private:
-  ThreadShare* const threads_;
+  ThreadShare* threads_;
   // Kernels may run loops in several threads.
   std::atomic<bool> divides_ = true;
 };

@@ -45,7 +45,7 @@ bool ShapePlans::mayHelp(const cpu::ExecutionPlan& open) {
 
 ShapePlans::ShapePlans(std::shared_ptr<const cpu::ExecutionPlan> open,
                        const CompiledModel::Resources& resources, const Limits& limits)
-    : open_(std::move(open)), resources_(resources), limits_(limits) {}
+    : open_(std::move(open)), resources_(resources.complete()), limits_(limits) {}
 
 ShapePlans::~ShapePlans() {
   for (const Entry& entry : entries_) {
@@ -104,7 +104,7 @@ std::shared_ptr<CompiledModel> ShapePlans::make(const std::vector<Shape>& dims) 
   Result<cpu::ExecutionPlan> plan = cpu::ExecutionPlan::forInputs(open_, dims);
   std::string why = "its sizes do not all follow from those of its inputs";
   if (plan.ok()) {
-    if (auto made = CompiledModel::compileLater(std::move(*plan), pieces_, resources_)) return made;
+    if (auto made = CompiledModel::compileLater(std::move(*plan), resources_)) return made;
   } else {
     why = plan.status().message();
   }

@@ -14,14 +14,13 @@
 
 #include "compiled_model.h"
 #include "cpu/execution_plan.h"
-#include "shared_packing.h"
 
 namespace halyard::cpudriver {
 
 class ShapePlans {
  public:
-  // Limits of the models that are kept. The bytes are those of temporaries, and of packed constants
-  // that no other sizes share. The model that was used last is kept even if it has more.
+  // Limits of the models that are kept. The bytes are those of packed constants that no other sizes
+  // share. The model that was used last is kept even if it has more.
   struct Limits {
     size_t plans = 8;
     size_t bytes = size_t{256} << 20;
@@ -67,7 +66,6 @@ class ShapePlans {
   const std::shared_ptr<const cpu::ExecutionPlan> open_;
   const CompiledModel::Resources resources_;
   const Limits limits_;
-  const std::shared_ptr<PackedPieces> pieces_ = std::make_shared<PackedPieces>();
   mutable std::mutex mutex_;
   std::list<Entry> entries_;  // the one that was used last comes first
 };

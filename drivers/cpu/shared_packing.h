@@ -1,8 +1,7 @@
-// Shares the packed constants of one model's plans. Each plan is for other sizes of the inputs, but
-// most packed constants are equal in all of them. They are in memory once.
-// Thread safety: PackedPieces may be used by any number of SharedPackings, which wait for each
-// other; a SharedPacking is used as Packing.
-// Ownership: kernels own their packed constants; PackedPieces remembers them as long as a kernel
+// Shares packed constants: between the plans of one model for other sizes of its inputs, and
+// between the same models of several clients. Equal constants are in memory once. Thread safety:
+// PackedPieces and ModelPieces may be used from any thread. A SharedPacking is used as Packing.
+// Ownership: kernels own their packed constants. PackedPieces remembers them as long as a kernel
 // owns them.
 #pragma once
 
@@ -11,28 +10,54 @@
 #include <mutex>
 #include <unordered_map>
 
+#include "halyard/driver/model.h"
 #include "kernels/packing.h"
 #include "run_services.h"
 
 namespace halyard::cpudriver {
 
+// Packed constants of which some may be equal.
 class PackedPieces {
+ public:
+  using Bytes = Packing::Bytes;
+
+  // Forgets constants without an owner. Returns whether none is left.
+  bool isEmpty();
+  // Returns the constant with these bytes, or null.
+  Bytes find(const std::byte* content, size_t bytes);
+  // Returns the constant with the bytes of `made`. That is `made` if it is the first one.
+  Bytes share(Bytes made, size_t bytes);
+
  private:
-  friend class SharedPacking;
   struct Piece {
     std::weak_ptr<const std::byte> memory;
     size_t bytes = 0;
   };
 
-  std::mutex packing_;  // held by the thread that packs
+  Bytes findLocked(uint64_t key, const std::byte* content, size_t bytes);
+
+  std::mutex mutex_;
   std::unordered_multimap<uint64_t, Piece> pieces_;
 };
 
-// A piece that another plan has packed is found by its content. The content may depend on the
-// sizes, in ways that only the kernel's maker knows. So the constant is packed again and compared.
-class SharedPacking final : public Packing {
+// The pieces of all models in the driver. Models of the same operations and sizes have the same
+// pieces. Their constants may differ, because only equal bytes are shared. A client cannot change
+// packed constants, so it cannot harm another one.
+class ModelPieces {
  public:
-  // Waits until no other thread packs for the same model. `threads` may be null.
+  std::shared_ptr<PackedPieces> of(const Model& model);
+
+ private:
+  std::mutex mutex_;
+  std::unordered_map<uint64_t, std::weak_ptr<PackedPieces>> byStructure_;
+};
+
+// Finds a constant that another compilation has packed by its content. The content may depend on
+// the sizes, in ways that only the kernel's maker knows. So the constant is packed again and
+// compared.
+class SharedPacking : public Packing {
+ public:
+  // `threads` may be null.
   SharedPacking(PackedPieces& pieces, ThreadShare* threads);
 
   // Only for the first plan of the model, which packs nearly all constants.
@@ -44,16 +69,17 @@ class SharedPacking final : public Packing {
   }
   void endStep(bool /*hasKernel*/, const std::vector<const void*>& /*constants*/) override {}
 
-  // The bytes that no other plan had packed before.
+  // The bytes that no other compilation had packed before.
   size_t ownBytes() const { return ownBytes_; }
 
+ protected:
+  RunServices& services() { return services_; }
+
  private:
-  Bytes find(uint64_t key, const std::byte* content, size_t bytes);
-  void remember(uint64_t key, const Bytes& memory, size_t bytes);
+  Bytes share(Bytes made, size_t bytes);
   std::byte* zeros(size_t bytes);
 
   PackedPieces& pieces_;
-  const std::unique_lock<std::mutex> lock_;
   const bool isFirst_;
   RunServices services_;
   cpu::BlockPool::Block buffer_;

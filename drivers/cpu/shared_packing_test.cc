@@ -10,6 +10,9 @@
 #include <thread>
 #include <vector>
 
+#include "compiled_model.h"
+#include "model_for_test.h"
+
 namespace halyard::cpudriver {
 namespace {
 
@@ -97,6 +100,41 @@ TEST(SharedPackingTest, WhatIsNotWrittenIsZero) {
   EXPECT_EQ(sparse[1000], 9);
   EXPECT_THAT(std::vector<uint8_t>(sparse.data(), sparse.data() + 1000), Each(0));
   EXPECT_THAT(std::vector<uint8_t>(sparse.data() + 1001, sparse.data() + 2000), Each(0));
+}
+
+// Connections of `outputs` rows.
+Model connection(uint32_t outputs) {
+  testing::Builder b;
+  const uint32_t x = b.input({1, 100});
+  const uint32_t y = b.output({1, outputs});
+  b.operation(OperationType::FULLY_CONNECTED,
+              {x, b.constant({outputs, 100}), b.constant({outputs}), b.int32(0)}, {y});
+  return *b.take();
+}
+
+TEST(SharedPackingTest, EqualModelsHaveTheSamePieces) {
+  ModelPieces all;
+  const std::shared_ptr<PackedPieces> pieces = all.of(connection(10));
+  EXPECT_EQ(all.of(connection(10)), pieces);
+  EXPECT_NE(all.of(connection(11)), pieces);
+}
+
+// Two clients of a driver prepare the same model. The second one takes the first one's constants,
+// and they outlive the first one's model.
+TEST(SharedPackingTest, ModelsOfTwoClientsShareTheirConstants) {
+  ModelPieces all;
+  const auto compiled = [&](uint32_t outputs) {
+    const auto model = std::make_shared<const Model>(connection(outputs));
+    return CompiledModel::compile(model, {.pieces = all.of(*model)}).value();
+  };
+  auto first = compiled(10);
+  const size_t packed = first->facts().packedBytes;
+  EXPECT_GE(packed, 4000u);
+  const auto second = compiled(10);
+  EXPECT_EQ(second->facts().packedBytes, 0u);
+  EXPECT_GT(compiled(11)->facts().packedBytes, 0u);
+  first.reset();
+  EXPECT_EQ(compiled(10)->facts().packedBytes, 0u);
 }
 
 TEST(SharedPackingTest, WhoPacksAtTheSameTimeHasTheSameMemory) {

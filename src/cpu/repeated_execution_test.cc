@@ -168,7 +168,8 @@ TEST(RepeatedSteps, AllocateNothing) {
   }
   plan->main.steps = planSteps(plan->main, std::move(steps));
   const auto arena = BlockPool::allocate(plan->main.steps->places.bytes);
-  StepRun run(plan->main, static_cast<std::byte*>(arena.data()));
+  StepRun run(plan->main);
+  run.bindArena(static_cast<std::byte*>(arena.data()));
   CallersThread kernels;
   BlockPool blocks;
   const hal::ExecuteOptions options;

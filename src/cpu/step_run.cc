@@ -25,22 +25,28 @@ struct Values {
 
 }  // namespace
 
-StepRun::StepRun(const SubgraphPlan& plan, std::byte* arena)
+StepRun::StepRun(const SubgraphPlan& plan)
     : plan_(plan),
       steps_(*plan.steps),
       views_(steps_.steps.size()),
       inputCopies_(steps_.copiesInput.size()),
       outputs_(plan.subgraph->outputIndexes.size()) {
   data_.reserve(plan.tensors.size());
-  for (size_t operand = 0; operand < plan.tensors.size(); ++operand) {
-    const std::optional<size_t> offset = steps_.places.offsets[operand];
-    data_.push_back(offset ? arena + *offset : plan.tensors[operand].data);
-  }
+  for (const ops::Tensor& tensor : plan.tensors) data_.push_back(tensor.data);
   for (size_t i = 0; i < views_.size(); ++i) {
     const Step& step = steps_.steps[i];
     if (step.kernel != nullptr) continue;
     for (uint32_t operand : step.inputs) views_[i].inputs.push_back(plan.tensors[operand]);
     for (uint32_t operand : step.outputs) views_[i].outputs.push_back(plan.tensors[operand]);
+  }
+}
+
+void StepRun::bindArena(std::byte* arena) {
+  if (arena == arena_) return;
+  arena_ = arena;
+  for (size_t operand = 0; operand < data_.size(); ++operand) {
+    const std::optional<size_t> offset = steps_.places.offsets[operand];
+    if (offset) data_[operand] = arena + *offset;
   }
 }
 

@@ -14,8 +14,12 @@ namespace halyard::cpu {
 
 class StepRun {
  public:
-  // The plan has steps. `arena` has as many bytes as their places, and outlives the run.
-  StepRun(const SubgraphPlan& plan, std::byte* arena);
+  // The plan has steps.
+  explicit StepRun(const SubgraphPlan& plan);
+
+  // Sets the memory of the steps' places, which has as many bytes as they need. It must outlive the
+  // next run.
+  void bindArena(std::byte* arena);
 
   // Sets the memory of an argument, which is aligned and large enough. `shared`: another process
   // can write to the input at any time. The input is copied then if its readers need that.
@@ -39,6 +43,7 @@ class StepRun {
 
   const SubgraphPlan& plan_;
   const StepPlan& steps_;
+  std::byte* arena_ = nullptr;
   std::vector<void*> data_;                    // by operand
   std::vector<View> views_;                    // by step
   std::vector<BlockPool::Block> inputCopies_;  // by input

@@ -386,7 +386,7 @@ TEST(StepRun, OnlyReferenceKernelsReadCopiesOfSharedInputs) {
     test.operation(isKernel ? OperationType::RELU : OperationType::NEG, {x}, {test.output({2})});
     ExecutionPlan plan = planOf(test);
     plan.main.steps = stepsOf(plan.main, 1);
-    StepRun run(plan.main, nullptr);
+    StepRun run(plan.main);
     Inline kernels;
     BlockPool blocks;
     const hal::ExecuteOptions options;

@@ -142,7 +142,8 @@ Status SubgraphRun::runSteps() {
       stepArena_ = services_.blocks.acquire(bytes);
       if (stepArena_.data() == nullptr) return noMemory(bytes);
     }
-    stepRun_ = &ownStepRun_.emplace(plan_, static_cast<std::byte*>(stepArena_.data()));
+    stepRun_ = &ownStepRun_.emplace(plan_);
+    stepRun_->bindArena(static_cast<std::byte*>(stepArena_.data()));
   }
   for (size_t i = 0; i < plan_.subgraph->inputIndexes.size(); ++i) {
     stepRun_->bindInput(i, tensors_[plan_.subgraph->inputIndexes[i]].data, /*shared=*/false);

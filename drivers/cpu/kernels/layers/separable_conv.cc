@@ -12,6 +12,7 @@
 #include "kernels/layers/depthwise_slices.h"
 #include "kernels/layers/patch_rows.h"
 #include "kernels/matrix/matrix_layer.h"
+#include "kernels/processor_cache.h"
 #include "kernels/vectors/aligned_buffer.h"
 #include "kernels/vectors/even_pieces.h"
 

@@ -12,6 +12,7 @@
 #include "kernels/layers/winograd_tiles.h"
 #include "kernels/matrix/matrix_layer.h"
 #include "kernels/matrix/packed_floats.h"
+#include "kernels/processor_cache.h"
 #include "kernels/vectors/aligned_buffer.h"
 #include "kernels/vectors/even_pieces.h"
 

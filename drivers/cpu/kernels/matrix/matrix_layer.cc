@@ -9,6 +9,7 @@
 
 #include "base/made_once.h"
 #include "kernels/matrix/quant8_layer.h"
+#include "kernels/processor_cache.h"
 #include "kernels/vectors/aligned_buffer.h"
 #include "kernels/vectors/even_pieces.h"
 
@@ -95,14 +96,6 @@ std::unique_ptr<MatrixLayer> makeMatrixLayer(const KernelSite& site, size_t colu
     return std::make_unique<FloatLayer>(site, columns, activation);
   }
   return makeQuant8Layer(site, columns, activation);
-}
-
-size_t cachedTileBytes() {
-  static constexpr long kLeast = 256 * 1024;  // where the system does not say
-  static constexpr long kMost = 2048 * 1024;
-  const long cache =
-      madeOnce([] { return std::clamp(::sysconf(_SC_LEVEL2_CACHE_SIZE), kLeast, kMost); });
-  return static_cast<size_t>(cache) / 16 * 7;
 }
 
 size_t shortestRowStride(const MatrixLayer& layer) {

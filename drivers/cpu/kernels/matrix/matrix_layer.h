@@ -82,9 +82,6 @@ size_t shortestRowStride(const MatrixLayer& layer);
 // The same, but never so that rows come to lie in the same few places of the first-level cache.
 size_t rowStride(const MatrixLayer& layer);
 
-// Bytes of rows that stay in the second-level cache, beside the panels that stream through.
-size_t cachedTileBytes();
-
 // How the rows of a layer come about.
 struct RowSource {
   size_t rows = 0;
