@@ -158,7 +158,7 @@ std::shared_ptr<const Model> modelOf(const Kernel& kernel) {
 
 Result<double> timeOfKernel(const DevicePtr& device, const Kernel& kernel) {
   const std::shared_ptr<const Model> model = modelOf(kernel);
-  Recording recording(model->main.operands.size(), device->lanes());
+  Recording recording(model->main.operands.size(), device->forms());
   for (const Status& answer : recordModel(*model, device->mostBytes(), recording)) {
     HALYARD_RETURN_IF_ERROR(Status(answer));
   }
@@ -198,7 +198,7 @@ Result<Peaks> measurePeaks(const DevicePtr& device) {
   // The loop needs memory for a result, which this model has.
   const TestOperand tensor = bench::bytes(OperandType::TENSOR_FLOAT32, {1}, 0, 0);
   const auto model = modelOf({"loop", OperationType::RELU, {tensor}, {tensor}});
-  Recording loop(model->main.operands.size(), device->lanes());
+  Recording loop(model->main.operands.size(), device->forms());
   loop.add({vulkandriver::Shader::ARITHMETIC,
             {},
             {Place{model->main.outputIndexes[0]}, kLoopRounds, Parameter::real(0.25f)},

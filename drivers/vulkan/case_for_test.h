@@ -48,8 +48,10 @@ inline void compare(const Model& model, const ops::testing::TestOperand& expecte
     }
     return;
   }
+  const bool isRelaxed = model.relaxComputationFloat32toFloat16;
   const accuracy::Comparison comparison = accuracy::compareValues(
-      type, accuracy::criteriaFor(type, accuracy::scopeOf(model), false), expected.bytes, actual);
+      type, accuracy::criteriaFor(type, accuracy::scopeOf(model), isRelaxed), expected.bytes,
+      actual);
   ASSERT_FALSE(comparison.failed) << comparison.text;
 }
 

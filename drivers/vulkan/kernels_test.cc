@@ -118,12 +118,15 @@ void checkOperations(hal::Device& device, unsigned rounds) {
 
 TEST_F(VulkanKernels, AreTheReference) { checkOperations(*device_, 6); }
 
-TEST_F(VulkanKernels, OfGpusAreTheReference) {
-  const std::string arguments[] = {"--software", "--gpu-shaders"};
+void checkWith(const std::string& argument) {
+  const std::string arguments[] = {"--software", argument};
   const auto made = makeVulkanDriver(arguments);
   ASSERT_TRUE(made.ok()) << made.status().toString();
   checkOperations(**made, 3);
 }
+
+TEST_F(VulkanKernels, OfGpusAreTheReference) { checkWith("--gpu-shaders"); }
+TEST_F(VulkanKernels, OfGpusWithAllArithmeticAreTheReference) { checkWith("--gpu-arithmetic"); }
 
 }  // namespace
 }  // namespace halyard::vulkandriver

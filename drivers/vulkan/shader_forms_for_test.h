@@ -1,6 +1,6 @@
-// ShaderFormsTest: a driver on a software device, once with the shaders for such devices, and once
-// with those for GPUs. Skips the test if there is no device.
-// Thread safety: for tests, one thread. Ownership: owns the driver.
+// ShaderFormsTest: a driver on a software device, with the shaders for such devices, with those for
+// GPUs, and with their integer dot products and float16 arithmetic. Skips the test if there is no
+// device. Thread safety: for tests, one thread. Ownership: owns the driver.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -28,9 +28,10 @@ class ShaderFormsTest : public ::testing::TestWithParam<std::string> {
   std::shared_ptr<hal::Device> device_;
 };
 
-inline const auto kShaderForms = ::testing::Values("", "--gpu-shaders");
+inline const auto kShaderForms = ::testing::Values("", "--gpu-shaders", "--gpu-arithmetic");
 inline std::string shaderFormName(const ::testing::TestParamInfo<std::string>& info) {
-  return info.param.empty() ? "Software" : "Gpu";
+  if (info.param.empty()) return "Software";
+  return info.param == "--gpu-shaders" ? "Gpu" : "GpuArithmetic";
 }
 
 }  // namespace halyard::vulkandriver::testing

@@ -39,6 +39,7 @@ struct Types {
   int32_t zeroPoint = 0;
   float filterScale = 0;
   int32_t filterZeroPoint = 0;
+  bool isRelaxed = false;
 };
 
 TestOperand randomOperand(OperandType type, const Shape& dims, float scale, int32_t zeroPoint,
@@ -134,15 +135,19 @@ Model modelOf(const LegalCase& legal, uint32_t variables) {
 class TilesTest : public testing::ShaderFormsTest {
  protected:
   // The first `variables` inputs are the model's.
-  void checkCase(LegalCase& legal, uint32_t variables = 1) {
+  void checkCase(LegalCase& legal, uint32_t variables = 1, bool isRelaxed = false) {
     const Status tried = ops::testing::tryCase(*ops::definitionOf(legal.type), legal);
     ASSERT_TRUE(tried.ok()) << tried.toString();
-    EXPECT_TRUE(testing::check(*device_, modelOf(legal, variables), legal));
+    Model model = modelOf(legal, variables);
+    model.relaxComputationFloat32toFloat16 = isRelaxed;
+    EXPECT_TRUE(testing::check(*device_, model, legal));
   }
 
   void check(const std::vector<Layer>& layers) {
     const Types kTypes[] = {
         {},
+        {.isRelaxed = true},
+        {OperandType::TENSOR_FLOAT16, OperandType::TENSOR_FLOAT16, OperandType::TENSOR_FLOAT16},
         {OperandType::TENSOR_QUANT8_ASYMM, OperandType::TENSOR_QUANT8_ASYMM,
          OperandType::TENSOR_INT32, 0.5f, 127, 0.25f, 3},
         {OperandType::TENSOR_QUANT8_ASYMM_SIGNED, OperandType::TENSOR_QUANT8_ASYMM_SIGNED,
@@ -151,11 +156,12 @@ class TilesTest : public testing::ShaderFormsTest {
     for (const Types& types : kTypes) {
       for (const Layer& layer : layers) {
         LegalCase legal = caseOf(layer, types);
-        checkCase(legal, layer.isVariable ? 3 : 1);
+        checkCase(legal, layer.isVariable ? 3 : 1, types.isRelaxed);
         if (HasFailure()) {
           FAIL() << operationTypeName(layer.type) << " of " << operandTypeName(types.input)
-                 << ": size " << layer.size << ", depth " << layer.depth << ", channels "
-                 << layer.channels << ", filter " << layer.filter << ", stride " << layer.stride;
+                 << (types.isRelaxed ? ", relaxed" : "") << ": size " << layer.size << ", depth "
+                 << layer.depth << ", channels " << layer.channels << ", filter " << layer.filter
+                 << ", stride " << layer.stride;
         }
       }
     }

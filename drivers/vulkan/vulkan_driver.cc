@@ -35,7 +35,7 @@ hal::DeviceInfo describe(const VulkanDevice& device, const DriverSettings& setti
 Result<std::shared_ptr<hal::PreparedModel>> prepareOn(const std::shared_ptr<VulkanDevice>& device,
                                                       std::shared_ptr<const Model> model,
                                                       const Sharing& sharing) {
-  Recording recording(model->main.operands.size(), device->lanes());
+  Recording recording(model->main.operands.size(), device->forms());
   const std::vector<Status> answers = recordModel(*model, device->mostBytes(), recording);
   for (size_t i = 0; i < answers.size(); ++i) {
     HALYARD_RETURN_IF_ERROR(Status(answers[i]), "{}",
@@ -58,7 +58,7 @@ class VulkanDriver final : public hal::Device {
   const hal::DeviceInfo& info() const override { return info_; }
 
   Result<hal::SupportedOperations> getSupportedOperations(const ValidModel& model) override {
-    Recording recording(model->main.operands.size(), device_->lanes());
+    Recording recording(model->main.operands.size(), device_->forms());
     hal::SupportedOperations supported;
     const auto speed =
         predictsCosts_ && speeds_ != nullptr ? speeds_->speedOf(device_) : std::nullopt;
@@ -161,6 +161,8 @@ Result<Arguments> parse(std::span<const std::string> texts) {
       arguments.choice.software = true;
     } else if (texts[i] == "--gpu-shaders") {
       arguments.choice.gpuShaders = true;
+    } else if (texts[i] == "--gpu-arithmetic") {
+      arguments.choice.gpuArithmetic = true;
     } else if (texts[i] == "--device" && i + 1 < texts.size()) {
       arguments.choice.device = texts[++i];
     } else if (texts[i] == "--capabilities" && i + 1 < texts.size()) {
@@ -168,7 +170,7 @@ Result<Arguments> parse(std::span<const std::string> texts) {
     } else {
       return badData(
           "argument {} of the Vulkan driver, expected --software, --gpu-shaders, "
-          "--device NAME or --capabilities FILE",
+          "--gpu-arithmetic, --device NAME or --capabilities FILE",
           texts[i]);
     }
   }

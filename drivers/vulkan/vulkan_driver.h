@@ -31,6 +31,7 @@ struct DriverSettings {
 //                        Without it, the first usable device.
 //   --software           devices that compute on the processor count too
 //   --gpu-shaders        these devices run the shaders of GPUs; for tests
+//   --gpu-arithmetic     the same, with all arithmetic that the device has; for tests
 //   --capabilities FILE  the figures of `halyard bench --capabilities --json FILE`
 // BAD_DATA for others. UNAVAILABLE_DEVICE with the reasons without a usable device. `onLost` is
 // called once, on any thread, when the device is lost: this driver then computes nothing more.

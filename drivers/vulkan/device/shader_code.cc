@@ -70,6 +70,12 @@ constexpr uint32_t kProduct[] = {
 constexpr uint32_t kSoftwareProduct[] = {
 #include <shaders/product_software.inc>
 };
+constexpr uint32_t kProductOfDots[] = {
+#include <shaders/product_dots.inc>
+};
+constexpr uint32_t kProductOfHalves[] = {
+#include <shaders/product_halves.inc>
+};
 constexpr uint32_t kWinograd[] = {
 #include <shaders/winograd.inc>
 };
@@ -116,6 +122,10 @@ std::span<const uint32_t> shaderCode(Shader shader, bool software) {
       return choose(software, kSoftwareWinograd, kWinograd);
     case Shader::PRODUCT:
       return choose(software, kSoftwareProduct, kProduct);
+    case Shader::PRODUCT_OF_DOTS:
+      return kProductOfDots;
+    case Shader::PRODUCT_OF_HALVES:
+      return kProductOfHalves;
   }
   return {};
 }

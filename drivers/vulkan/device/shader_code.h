@@ -10,6 +10,13 @@ namespace halyard::vulkandriver {
 // The work items of a subgroup on a software device.
 inline constexpr uint32_t kSoftwareLanes = 8;
 
+// The arithmetic that the shaders of a device may use.
+struct ShaderForms {
+  uint32_t lanes = kSoftwareLanes;  // work items that compute the same channels of a product
+  bool dots = false;                // integer dot products
+  bool halves = false;              // float16 arithmetic
+};
+
 // A family of functions, one shader each.
 enum class Shader : uint8_t {
   BINARY,
@@ -20,6 +27,8 @@ enum class Shader : uint8_t {
   RESIZE,
   RECURRENT,
   PRODUCT,
+  PRODUCT_OF_DOTS,    // of bytes, with integer dot products; for GPUs
+  PRODUCT_OF_HALVES,  // with float16 arithmetic; for GPUs
   CHANNELS,
   CHOICE,
   LONG_LINES,

@@ -12,6 +12,8 @@ namespace {
 constexpr uint64_t kLongestNanoseconds = 60'000'000'000;
 constexpr uint32_t kVersion = VK_API_VERSION_1_2;
 
+constexpr const char* kDots = VK_KHR_SHADER_INTEGER_DOT_PRODUCT_EXTENSION_NAME;
+
 constexpr VkMemoryPropertyFlags kMappable =
     VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT | VK_MEMORY_PROPERTY_HOST_COHERENT_BIT;
 constexpr VkMemoryPropertyFlags kCached = kMappable | VK_MEMORY_PROPERTY_HOST_CACHED_BIT;
@@ -21,12 +23,16 @@ struct Features {
   VkPhysicalDeviceFeatures2 all = {VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FEATURES_2, nullptr, {}};
   VkPhysicalDeviceVulkan11Features v11 = {};
   VkPhysicalDeviceVulkan12Features v12 = {};
+  VkPhysicalDeviceShaderIntegerDotProductFeaturesKHR dots = {};
 
-  Features() {
+  // `hasDots`: the device has the extension for integer dot products.
+  explicit Features(bool hasDots) {
     v11.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_1_FEATURES;
     v12.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_2_FEATURES;
     all.pNext = &v11;
     v11.pNext = &v12;
+    dots.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_INTEGER_DOT_PRODUCT_FEATURES_KHR;
+    if (hasDots) v12.pNext = &dots;
   }
   Features(const Features&) = delete;
   Features& operator=(const Features&) = delete;
@@ -117,7 +123,7 @@ Status checkDevice(VkPhysicalDevice device, const VkPhysicalDeviceProperties& pr
   if (computeFamily(device) == families) {
     return makeStatus(ResultCode::UNAVAILABLE_DEVICE, "it has no queue for computations");
   }
-  Features features;
+  Features features(false);
   vkGetPhysicalDeviceFeatures2(device, &features.all);
   for (const auto& [feature, name] : features.needed()) {
     if (*feature == VK_FALSE) {
@@ -223,8 +229,10 @@ Status VulkanDevice::choose() {
 }
 
 Status VulkanDevice::openDevice() {
-  Features features;
+  Features features(forms_.dots);
   for (const auto& [feature, name] : features.needed()) *feature = VK_TRUE;
+  features.dots.shaderIntegerDotProduct = forms_.dots ? VK_TRUE : VK_FALSE;
+  features.v12.shaderFloat16 = forms_.halves ? VK_TRUE : VK_FALSE;
   const float priority = 1;
   VkDeviceQueueCreateInfo queue = {};
   queue.sType = VK_STRUCTURE_TYPE_DEVICE_QUEUE_CREATE_INFO;
@@ -236,11 +244,11 @@ Status VulkanDevice::openDevice() {
   info.pNext = &features.all;
   info.queueCreateInfoCount = 1;
   info.pQueueCreateInfos = &queue;
-  const char* const import = VK_EXT_EXTERNAL_MEMORY_HOST_EXTENSION_NAME;
-  if (importAlignment_ != 0) {
-    info.enabledExtensionCount = 1;
-    info.ppEnabledExtensionNames = &import;
-  }
+  std::vector<const char*> extensions;
+  if (importAlignment_ != 0) extensions.push_back(VK_EXT_EXTERNAL_MEMORY_HOST_EXTENSION_NAME);
+  if (forms_.dots) extensions.push_back(kDots);
+  info.enabledExtensionCount = static_cast<uint32_t>(extensions.size());
+  info.ppEnabledExtensionNames = extensions.data();
   HALYARD_RETURN_IF_ERROR(
       vulkanStatus(vkCreateDevice(physical_, &info, nullptr, &device_), "opening the device"));
   volkLoadDeviceTable(&table_, device_);
@@ -319,12 +327,30 @@ void VulkanDevice::use(VkPhysicalDevice device) {
   vkGetPhysicalDeviceMemoryProperties(device, &memories_);
   queueFamily_ = computeFamily(device);
   uuid_ = uuidOf(device);
-  readsTexels_ = !choice_.gpuShaders && hasSoftwareLanes(device, properties_);
+  readsTexels_ =
+      !choice_.gpuShaders && !choice_.gpuArithmetic && hasSoftwareLanes(device, properties_);
+  forms_ = chooseForms();
   if (!hasExtension(device, VK_EXT_EXTERNAL_MEMORY_HOST_EXTENSION_NAME)) return;
   importAlignment_ =
       propertiesOf<VkPhysicalDeviceExternalMemoryHostPropertiesEXT>(
           device, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_EXTERNAL_MEMORY_HOST_PROPERTIES_EXT)
           .minImportedHostPointerAlignment;
+}
+
+ShaderForms VulkanDevice::chooseForms() const {
+  ShaderForms forms = {readsTexels_ ? kSoftwareLanes : kGroupSize};
+  if (readsTexels_) return forms;
+  const bool hasDots = hasExtension(physical_, kDots);
+  Features features(hasDots);
+  vkGetPhysicalDeviceFeatures2(physical_, &features.all);
+  forms.halves = features.v12.shaderFloat16 != VK_FALSE && (!isSoftware() || choice_.gpuArithmetic);
+  if (hasDots && features.dots.shaderIntegerDotProduct != VK_FALSE) {
+    const auto speeds = propertiesOf<VkPhysicalDeviceShaderIntegerDotProductPropertiesKHR>(
+        physical_, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_INTEGER_DOT_PRODUCT_PROPERTIES_KHR);
+    forms.dots =
+        choice_.gpuArithmetic || speeds.integerDotProduct4x8BitPackedSignedAccelerated != VK_FALSE;
+  }
+  return forms;
 }
 
 std::string VulkanDevice::codeIdentity() const {

@@ -55,6 +55,8 @@ struct DeviceChoice {
   std::string device = {};  // the only one: its name or UUID; empty: the first that is usable
   std::function<void(const Status&)> onLost = {};  // called when the device is lost
   bool gpuShaders = false;  // devices that compute on the processor run the shaders of GPUs
+  // Such devices use all arithmetic that they have, even if it is slow.
+  bool gpuArithmetic = false;
   // For tests: treats the device's own memory as out of the processor's reach.
   bool mapsMemory = true;
 };
@@ -83,8 +85,7 @@ class VulkanDevice : public std::enable_shared_from_this<VulkanDevice> {
   // Whether shaders run in their form for devices that compute on the processor. Those also read
   // the memory as a buffer of texels.
   bool readsTexels() const { return readsTexels_; }
-  // Work items that compute the same channels of a product.
-  uint32_t lanes() const { return readsTexels_ ? kSoftwareLanes : kGroupSize; }
+  const ShaderForms& forms() const { return forms_; }
   // The largest memory of one prepared model, in bytes.
   uint64_t mostBytes() const;
   uint32_t queueFamily() const { return queueFamily_; }
@@ -124,6 +125,7 @@ class VulkanDevice : public std::enable_shared_from_this<VulkanDevice> {
   Status openInstance();
   Status choose();
   void use(VkPhysicalDevice device);
+  ShaderForms chooseForms() const;
   Status openDevice();
   Status makeLayouts();
   Status runNow(std::span<const VkCommandBuffer> commands);
@@ -136,6 +138,7 @@ class VulkanDevice : public std::enable_shared_from_this<VulkanDevice> {
   std::string uuid_;
   uint32_t queueFamily_ = 0;
   bool readsTexels_ = false;
+  ShaderForms forms_;
   uint64_t importAlignment_ = 0;
   VkDevice device_ = VK_NULL_HANDLE;
   VolkDeviceTable table_ = {};

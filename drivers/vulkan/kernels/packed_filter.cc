@@ -14,9 +14,22 @@ bool isByteFilter(OperandType type) {
   return type != OperandType::TENSOR_FLOAT32 && type != OperandType::TENSOR_FLOAT16;
 }
 
-float asStored(float value) { return value; }
-float asStored(Float16 value) { return toFloat(value); }
-uint8_t asStored(uint8_t value) { return value; }
+template <typename To>
+To asStored(float value) {
+  if constexpr (std::is_same_v<To, Float16>) {
+    return toFloat16(value);
+  } else {
+    return value;
+  }
+}
+template <typename To>
+To asStored(Float16 value) {
+  return asStored<To>(toFloat(value));
+}
+template <typename To>
+To asStored(uint8_t value) {
+  return value;
+}
 
 template <typename From, typename To>
 void pack(const From* from, const FilterShape& shape, To nothing, To* to) {
@@ -27,8 +40,8 @@ void pack(const From* from, const FilterShape& shape, To nothing, To* to) {
           const size_t channel = block * kPackedChannels + c;
           for (size_t d = run * shape.run; d < (run + 1) * shape.run; ++d) {
             const bool isThere = channel < shape.channels && d < shape.depth;
-            *to++ =
-                isThere ? asStored(from[(channel * shape.taps + tap) * shape.depth + d]) : nothing;
+            *to++ = isThere ? asStored<To>(from[(channel * shape.taps + tap) * shape.depth + d])
+                            : nothing;
           }
         }
       }
@@ -47,16 +60,31 @@ RawValues rawValues(const ops::Tensor& tensor) {
   return {tensor.type, tensor.data, ops::filterZeroPoint(tensor)};
 }
 
-size_t packedFilterBytes(OperandType filter, const FilterShape& shape) {
+size_t packedFilterBytes(OperandType filter, const FilterShape& shape, bool halves) {
   const size_t weights = shape.blocks() * kPackedChannels * shape.taps * shape.fours() * 4;
-  return isByteFilter(filter) ? weights : weights * sizeof(float);
+  if (isByteFilter(filter)) return weights;
+  return weights * (halves ? sizeof(Float16) : sizeof(float));
 }
 
-void packFilter(const RawValues& filter, const FilterShape& shape, std::span<uint8_t> to) {
+namespace {
+
+template <typename To>
+void packReals(const RawValues& filter, const FilterShape& shape, To* to) {
   if (filter.type == OperandType::TENSOR_FLOAT32) {
-    pack(filter.as<float>(), shape, 0.0f, reinterpret_cast<float*>(to.data()));
-  } else if (filter.type == OperandType::TENSOR_FLOAT16) {
-    pack(filter.as<Float16>(), shape, 0.0f, reinterpret_cast<float*>(to.data()));
+    pack(filter.as<float>(), shape, To{}, to);
+  } else {
+    pack(filter.as<Float16>(), shape, To{}, to);
+  }
+}
+
+}  // namespace
+
+void packFilter(const RawValues& filter, const FilterShape& shape, std::span<uint8_t> to,
+                bool halves) {
+  if (halves) {
+    packReals(filter, shape, reinterpret_cast<Float16*>(to.data()));
+  } else if (!isByteFilter(filter.type)) {
+    packReals(filter, shape, reinterpret_cast<float*>(to.data()));
   } else {
     pack(filter.as<uint8_t>(), shape, static_cast<uint8_t>(filter.zeroPoint), to.data());
   }

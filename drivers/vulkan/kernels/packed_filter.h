@@ -36,10 +36,11 @@ struct FilterShape {
   size_t fours() const { return runs() * run / 4; }
 };
 
-// [blocks of channels][taps][runs of the depth][channels of a block][run]. Weights of float16
-// become float32. Values behind the last channel or depth add nothing to a sum.
-size_t packedFilterBytes(OperandType filter, const FilterShape& shape);
-void packFilter(const RawValues& filter, const FilterShape& shape, std::span<uint8_t> to);
+// [blocks of channels][taps][runs of the depth][channels of a block][run]. Real weights become
+// float32, or float16 with `halves`. Values behind the last channel or depth add nothing to a sum.
+size_t packedFilterBytes(OperandType filter, const FilterShape& shape, bool halves = false);
+void packFilter(const RawValues& filter, const FilterShape& shape, std::span<uint8_t> to,
+                bool halves = false);
 
 // A float32 or an int32 for each channel of all blocks.
 inline size_t packedBiasBytes(const FilterShape& shape) {

@@ -23,11 +23,14 @@ constexpr int32_t kWide = 256;
 constexpr int32_t kRows = 512;
 constexpr int32_t kRaw = 1024;
 constexpr int32_t kTransposed = 2048;
+constexpr int32_t kFilterZero = 4096;
 
 // Fewer positions leave most of a tile empty.
 constexpr size_t kFewPositions = 6;
 // So many products of bytes have an exact sum as float32.
 constexpr size_t kExactFours = 64;
+// So many float16 values are added before their sum continues as float32.
+constexpr size_t kHalfFours = 8;
 
 template <typename... Values>
 void append(std::vector<Parameter>& parameters, Values... values) {
@@ -66,6 +69,7 @@ struct Product {
   bool isFlat = false;
   bool isRows = false;  // the filter is no constant
   bool isRaw = false;   // the bias is none, or the addends of bytes may leave 32 bits
+  Shader form = Shader::PRODUCT;
   size_t parts = 1;     // filters, or phases of a transposed convolution
   ops::ImageDims grid;  // positions of all filters, or of a phase
   size_t taps = 1;      // of a result
@@ -73,7 +77,19 @@ struct Product {
   size_t positionsOfPart() const { return positionsOf(grid) / (isTransposed ? 1 : parts); }
 };
 
-Product productOf(const Site& site, const WindowPlan& plan, ElementKind kind) {
+// The form of the shader that suits the device.
+Shader formOf(const Product& product, const Recording& recording) {
+  const ShaderForms& forms = recording.forms();
+  if (isReal(product.kind)) {
+    const bool mayBeHalf = product.kind == ElementKind::FLOAT16 || recording.isRelaxed();
+    return forms.halves && mayBeHalf ? Shader::PRODUCT_OF_HALVES : Shader::PRODUCT;
+  }
+  const bool hasWords = product.shape.run == 16 && !product.isRaw;
+  return forms.dots && hasWords ? Shader::PRODUCT_OF_DOTS : Shader::PRODUCT;
+}
+
+Product productOf(const Site& site, const WindowPlan& plan, const Recording& recording,
+                  ElementKind kind) {
   const auto& [height, width] = plan.window;
   Product product;
   product.kind = kind;
@@ -97,6 +113,7 @@ Product productOf(const Site& site, const WindowPlan& plan, ElementKind kind) {
     product.taps =
         quotientUp(height.filter, height.stride) * quotientUp(width.filter, width.stride);
   }
+  product.form = formOf(product, recording);
   return product;
 }
 
@@ -173,11 +190,17 @@ Result<Place> filterRows(const Site& site, const WindowPlan& plan, const Product
   return widened(rows, filter, shape.run, recording);
 }
 
-Place packedFilter(const Site& site, const FilterShape& shape, Recording& recording) {
+Place packedFilter(const Site& site, const Product& product, Recording& recording) {
   const RawValues filter = rawValues(site.input(1));
-  return recording.constant(
-      packedFilterBytes(filter.type, shape),
-      [filter, shape](std::span<uint8_t> to) { packFilter(filter, shape, to); });
+  const FilterShape shape = product.shape;
+  const bool halves = product.form == Shader::PRODUCT_OF_HALVES;
+  return recording.constant(packedFilterBytes(filter.type, shape, halves),
+                            [=](std::span<uint8_t> to) { packFilter(filter, shape, to, halves); });
+}
+
+// The number that integer dot products take from unsigned bytes.
+int32_t signedShift(const Product& product, ElementKind kind) {
+  return product.form == Shader::PRODUCT_OF_DOTS && kind == ElementKind::UINT8 ? 128 : 0;
 }
 
 Place addendsOf(const Site& site, const WindowPlan& plan, const Product& product,
@@ -187,8 +210,8 @@ Place addendsOf(const Site& site, const WindowPlan& plan, const Product& product
   if (product.isRaw) return site.in(2);
   const RawValues filter = rawValues(site.input(1));
   const RawValues bias = rawValues(site.input(2));
-  const int32_t zeroPoint = site.input(0).zeroPoint;
   const ElementKind kind = product.kind;
+  const int32_t zeroPoint = site.input(0).zeroPoint - signedShift(product, kind);
   return recording.constant(packedBiasBytes(shape), [=](std::span<uint8_t> to) {
     if (isReal(kind)) {
       packBias(bias, shape.channels, to);
@@ -233,6 +256,13 @@ Result<Place> addMultipliers(const Site& site, size_t channels, Recording& recor
 
 namespace {
 
+// The most fours whose products have one short sum.
+size_t chunkFours(const Product& product) {
+  if (product.form == Shader::PRODUCT_OF_HALVES) return kHalfFours;
+  const bool isExact = isReal(product.kind) || product.form == Shader::PRODUCT_OF_DOTS;
+  return isExact ? product.shape.fours() * product.shape.taps : kExactFours;
+}
+
 // From the extents to the chunks.
 void appendGeometry(const WindowPlan& plan, const Product& product,
                     std::vector<Parameter>& parameters) {
@@ -254,18 +284,18 @@ void appendGeometry(const WindowPlan& plan, const Product& product,
   } else {
     append(parameters, height.dilation, width.dilation);
   }
-  const bool isBytes = !isReal(product.kind);
-  append(parameters, width.filter, isBytes ? std::max<size_t>(kExactFours / fours, 1) : shape.taps,
-         isBytes ? kExactFours : fours);
+  const size_t chunk = chunkFours(product);
+  append(parameters, width.filter, std::max<size_t>(chunk / fours, 1), chunk);
 }
 
-int32_t optionOf(const WindowPlan& plan, const Product& product) {
+int32_t optionOf(const WindowPlan& plan, const Product& product, int32_t filterZeroPoint) {
   const FilterShape& shape = product.shape;
-  const bool isWhole = isReal(product.kind) || shape.fours() * product.taps <= kExactFours;
+  const bool isWhole = shape.fours() * product.taps <= chunkFours(product);
   return static_cast<int32_t>(plan.activation) | (product.isFlat ? kFlat : 0) |
          (plan.output.channels % 4 != 0 ? kOdd : 0) | (isWhole ? kWhole : 0) |
          (shape.run == 16 ? kWide : 0) | (product.isRows ? kRows : 0) | (product.isRaw ? kRaw : 0) |
-         (product.isTransposed ? kTransposed : 0);
+         (product.isTransposed ? kTransposed : 0) |
+         (product.form == Shader::PRODUCT_OF_DOTS && filterZeroPoint != 0 ? kFilterZero : 0);
 }
 
 // Of bytes.
@@ -286,23 +316,24 @@ void addDispatch(const WindowPlan& plan, const Product& product, const ProductPl
   const bool isTile = !product.isFlat || positions > kFewPositions || product.parts > 1 ||
                       plan.resultsOfGroup != plan.output.channels;
   Tiles tiles = {0, positions * shape.blocks() * kPackedChannels};
-  if (isTile) tiles = tilesOf(product, recording.lanes());
+  if (isTile) tiles = tilesOf(product, recording.forms().lanes);
   std::vector<Parameter> parameters = {places.image, places.filter, places.addends, places.result};
   appendGeometry(plan, product, parameters);
   parameters.insert(parameters.end(), {outside, bytes.multipliers});
   append(parameters, bytes.filterZeroPoint, bytes.resultZeroPoint, bytes.imageZeroPoint);
   append(parameters, bytes.low, bytes.high, 0, 0);
-  append(parameters, tiles.items / recording.lanes());
+  append(parameters, tiles.items / recording.forms().lanes);
   if (product.isTransposed) {
     append(parameters, plan.output.height, plan.output.width, 0);
   } else {
     append(parameters, product.positionsOfPart() * shape.fours(),
            shape.channels * shape.taps * shape.fours(), 0);
   }
-  recording.add({Shader::PRODUCT,
+  recording.add({product.form,
                  {isTile ? kTile : kSingle, static_cast<int32_t>(product.kind),
                   static_cast<int32_t>(product.filterKind),
-                  optionOf(plan, product) | static_cast<int32_t>(tiles.positions) * kPositions},
+                  optionOf(plan, product, bytes.filterZeroPoint) |
+                      static_cast<int32_t>(tiles.positions) * kPositions},
                  std::move(parameters),
                  static_cast<uint32_t>(product.parts * tiles.items)});
 }
@@ -321,8 +352,8 @@ void addGroups(const WindowPlan& plan, const ProductPlaces& places, Recording& r
 
 Result<bool> addProduct(const Site& site, const WindowPlan& plan, Recording& recording) {
   HALYARD_ASSIGN_OR_RETURN(const ElementKind kind, elementKind(site.input(0).type));
-  Product product = productOf(site, plan, kind);
-  if (!isTaken(site, plan, product, tilesOf(product, recording.lanes()))) return false;
+  Product product = productOf(site, plan, recording, kind);
+  if (!isTaken(site, plan, product, tilesOf(product, recording.forms().lanes))) return false;
   HALYARD_ASSIGN_OR_RETURN(product.filterKind, elementKind(site.input(1).type));
   const FilterShape& shape = product.shape;
   Rows image = {{}, kind, positionsOf(plan.input), plan.input.channels};
@@ -332,7 +363,7 @@ Result<bool> addProduct(const Site& site, const WindowPlan& plan, Recording& rec
   if (product.isRows) {
     HALYARD_ASSIGN_OR_RETURN(filter, filterRows(site, plan, product, recording));
   } else {
-    filter = packedFilter(site, shape, recording);
+    filter = packedFilter(site, product, recording);
   }
   const Place result = orderedOutput(site, plan, recording);
   Quantisation quantisation;
@@ -341,7 +372,7 @@ Result<bool> addProduct(const Site& site, const WindowPlan& plan, Recording& rec
     HALYARD_ASSIGN_OR_RETURN(const Place multipliers,
                              addMultipliers(site, shape.blocks() * kPackedChannels, recording));
     quantisation = {multipliers,
-                    ops::filterZeroPoint(site.input(1)),
+                    ops::filterZeroPoint(site.input(1)) - signedShift(product, product.filterKind),
                     site.output(0).zeroPoint,
                     site.input(0).zeroPoint,
                     range.min,

@@ -76,11 +76,14 @@ struct AddedConstant {
 
 class Recording {
  public:
-  // `operands`: of the model. `lanes`: work items that compute the same channels of a product.
-  explicit Recording(size_t operands, size_t lanes = kSoftwareLanes)
-      : operands_(operands), lanes_(lanes), used_(operands) {}
+  // `operands`: of the model.
+  explicit Recording(size_t operands, const ShaderForms& forms = {})
+      : operands_(operands), forms_(forms), used_(operands) {}
 
-  size_t lanes() const { return lanes_; }
+  const ShaderForms& forms() const { return forms_; }
+  // float32 may be computed as float16.
+  void setRelaxed(bool isRelaxed) { isRelaxed_ = isRelaxed; }
+  bool isRelaxed() const { return isRelaxed_; }
   // The dispatches and scratch memory that follow belong to another operation.
   void beginOperation();
 
@@ -115,7 +118,8 @@ class Recording {
 
  private:
   size_t operands_;
-  size_t lanes_;
+  ShaderForms forms_;
+  bool isRelaxed_ = false;
   std::vector<bool> used_;  // by operand
   std::vector<Dispatch> dispatches_;
   std::vector<size_t> operationBegins_;

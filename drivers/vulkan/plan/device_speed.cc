@@ -70,7 +70,7 @@ Model productModel(uint32_t rows) {
 Result<double> timeOf(const std::shared_ptr<VulkanDevice>& device, Model model) {
   constexpr int kRounds = 3;
   const auto shared = std::make_shared<const Model>(std::move(model));
-  Recording recording(shared->main.operands.size(), device->lanes());
+  Recording recording(shared->main.operands.size(), device->forms());
   for (const Status& answer : recordModel(*shared, device->mostBytes(), recording)) {
     HALYARD_RETURN_IF_ERROR(Status(answer));
   }

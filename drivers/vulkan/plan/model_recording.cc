@@ -105,6 +105,7 @@ std::vector<Status> recordOperations(const Model& model, Recording& recording) {
 }  // namespace
 
 std::vector<Status> recordModel(const Model& model, uint64_t mostBytes, Recording& recording) {
+  recording.setRelaxed(model.relaxComputationFloat32toFloat16);
   const Recording empty = recording;
   std::vector<Status> answers = recordOperations(model, recording);
   const bool isWhole = std::ranges::all_of(answers, [](const Status& s) { return s.ok(); });

@@ -33,8 +33,8 @@ Model doublingModel(size_t times) {
   return model;
 }
 
-Recording recordingOf(const Model& model, size_t lanes) {
-  Recording recording(model.main.operands.size(), lanes);
+Recording recordingOf(const Model& model, const ShaderForms& forms) {
+  Recording recording(model.main.operands.size(), forms);
   for (const Status& answer : recordModel(model, INT32_MAX, recording)) {
     EXPECT_TRUE(answer.ok()) << answer.toString();
   }
@@ -48,7 +48,7 @@ DeviceSpeed speedOf(double nanosecondsOfOperation) {
 
 TEST(SubmissionsTest, EndAfterTheirTime) {
   const Model model = doublingModel(5);
-  const Recording recording = recordingOf(model, kSoftwareLanes);
+  const Recording recording = recordingOf(model, {});
   ASSERT_EQ(recording.dispatches().size(), 5u);
   EXPECT_THAT(submissionEnds(model.main, recording, {}), ElementsAre(5));
   EXPECT_THAT(submissionEnds(model.main, recording, speedOf(1e6)), ElementsAre(5));
@@ -77,7 +77,7 @@ class LongModelTest : public ::testing::TestWithParam<bool> {
     if (!device.ok()) GTEST_SKIP() << "NO VULKAN DEVICE, NOTHING IS TESTED";
     const auto model = std::make_shared<const Model>(doublingModel(kTimes));
     // Each operation becomes a submission.
-    const auto made = VulkanModel::create(*device, model, recordingOf(*model, (*device)->lanes()),
+    const auto made = VulkanModel::create(*device, model, recordingOf(*model, (*device)->forms()),
                                           {hal::Priority::LOW, speedOf(1e9)});
     ASSERT_TRUE(made.ok()) << made.status().toString();
     prepared_ = *made;

@@ -1,11 +1,18 @@
 // Convolutions, full connections and products of matrices. Rows are positions of the result, columns
-// are its channels, the right side is the filter.
+// are its channels, the right side is the filter. With DOTS, products of bytes are integer dot
+// products. With HALVES, real products and their short sums are float16.
 #version 450
 #include "memory.glsl"
 #include "quads.glsl"
 #extension GL_EXT_control_flow_attributes : require
 #ifdef SOFTWARE
 #extension GL_KHR_shader_subgroup_shuffle : require
+#endif
+#ifdef DOTS
+#extension GL_EXT_spirv_intrinsics : require
+#endif
+#ifdef HALVES
+#extension GL_EXT_shader_explicit_arithmetic_types_float16 : require
 #endif
 
 // FUNCTION: one of these. RESULT_TYPE: of the filter. OPTION: activation and flags. The parameters
@@ -26,6 +33,7 @@ const bool IS_RAW = (OPTION & 1024) != 0;
 // Each phase has the positions of the result that are a stride apart. They use the same taps, in
 // descending order of the image's cells.
 const bool IS_TRANSPOSED = (OPTION & 2048) != 0;
+const bool HAS_FILTER_ZERO = (OPTION & 4096) != 0;  // with DOTS: the zero point is not 0
 
 const int MOST = 4;                  // positions of a tile
 const int POSITIONS = (OPTION >> 5) & 7;
@@ -51,6 +59,32 @@ ivec4 scales;   // multipliers, zero points of the filter, of the result and of 
 ivec4 range;    // lowest and highest result
 ivec4 parts;    // tiles of a batch or phase; fours of a batch of the image and of the filter, or
                 // height and width of the result
+
+// SHORT_SUM: of the products in a chunk. LONG_SUM: of all chunks. FOUR: four real values. BYTES:
+// four bytes.
+#ifdef HALVES
+#define SHORT_SUM f16vec4
+#define LONG_SUM float
+#define FOUR f16vec4
+const int PACKED = FLOAT16;
+const bool HAS_LONG_SUMS = true;
+f16vec4 productOf(f16vec4 a, f16vec4 b) { return a * b; }
+float longSumOf(f16vec4 sum) { return dot(vec4(sum), vec4(1.0)); }
+float realSum(f16vec4 last, float all) { return all; }
+#else
+#ifdef DOTS
+#define SHORT_SUM int
+#else
+#define SHORT_SUM float
+#endif
+#define LONG_SUM int
+#define FOUR vec4
+const int PACKED = FLOAT32;
+const bool HAS_LONG_SUMS = TYPE != FLOAT32 && TYPE != FLOAT16;
+SHORT_SUM productOf(vec4 a, vec4 b) { return SHORT_SUM(dot(a, b)); }
+int longSumOf(SHORT_SUM sum) { return int(sum); }
+float realSum(SHORT_SUM last, int all) { return float(last); }
+#endif
 
 // Of the tile.
 int firstWeight = 0;  // four of its batch
@@ -80,11 +114,36 @@ vec4 valuesAt(int four) {
   const vec4 values = loadFour(TYPE, places.x, four);
   return isReal(TYPE) ? values : withoutZero(values);
 }
-// Four weights of a channel. Those of packed reals are float32.
+// Four weights of a channel.
 vec4 weightsAt(int four) {
-  if (isReal(TYPE)) return loadFour(IS_ROWS ? TYPE : FLOAT32, places.y, four);
+  if (isReal(TYPE)) return loadFour(IS_ROWS ? TYPE : PACKED, places.y, four);
   return loadFour(RESULT_TYPE, places.y, four) - float(scales.y);
 }
+
+#ifdef DOTS
+#define BYTES int
+// The signed bytes of a word. Unsigned ones lose 128.
+int signedWord(int type, int word) { return type == INT8 ? word : word ^ 0x80808080; }
+BYTES imageBytes(int word) { return signedWord(TYPE, word); }
+BYTES weightBytes(int word) { return signedWord(RESULT_TYPE, word); }
+// OpSDot of SPV_KHR_integer_dot_product, for four bytes in a word.
+spirv_instruction(extensions = ["SPV_KHR_integer_dot_product"], capabilities = [6018, 6019],
+                  id = 4450)
+int signedDot(int a, int b, spirv_literal int format);
+int productOf(int a, int b) { return signedDot(a, b, 0); }
+// The sum of the image's values, of which each weight has the filter's zero point too much.
+int valueSums[MOST] = int[MOST](0, 0, 0, 0);
+void addValues(int p, int values) {
+  if (HAS_FILTER_ZERO) valueSums[p] += productOf(values, 0x01010101);
+}
+int filterZeros(int p) { return valueSums[p] * scales.y; }
+#else
+#define BYTES FOUR
+BYTES imageBytes(int word) { return BYTES(withoutZero(fourBytes(TYPE, word))); }
+BYTES weightBytes(int word) { return BYTES(fourBytes(RESULT_TYPE, word) - float(scales.y)); }
+void addValues(int p, BYTES values) {}
+int filterZeros(int p) { return 0; }
+#endif
 
 // The distances of weights, in fours: from one four of the depth to the next, and of channels.
 const int WEIGHT_STEP = IS_ROWS ? 1 : CHANNELS;
@@ -199,24 +258,24 @@ void storeBytes(int i, int channel, ivec4 values) {
 
 // Adds the products of four `i` of the cells. On a software device, a work item reads the weights of
 // one channel, and gets the others from its neighbours.
-void addFour(int cells[MOST], int i, int weights, inout float sums[CHANNELS][MOST]) {
-  vec4 values[MOST];
-  [[unroll]] for (int p = 0; p < POSITIONS; ++p) values[p] = valuesAt(cells[p] + i);
+void addFour(int cells[MOST], int i, int weights, inout SHORT_SUM sums[CHANNELS][MOST]) {
+  FOUR values[MOST];
+  [[unroll]] for (int p = 0; p < POSITIONS; ++p) values[p] = FOUR(valuesAt(cells[p] + i));
 #ifdef SOFTWARE
-  const vec4 own = weightsAt(weights);
+  const FOUR own = FOUR(weightsAt(weights));
 #endif
   [[unroll]] for (int c = 0; c < CHANNELS; ++c) {
 #ifdef SOFTWARE
-    const vec4 weight = subgroupShuffle(own, c);
+    const FOUR weight = subgroupShuffle(own, c);
 #else
-    const vec4 weight = weightsAt(weights + c * channelStep());
+    const FOUR weight = FOUR(weightsAt(weights + c * channelStep()));
 #endif
-    [[unroll]] for (int p = 0; p < POSITIONS; ++p) sums[c][p] += dot(values[p], weight);
+    [[unroll]] for (int p = 0; p < POSITIONS; ++p) sums[c][p] += productOf(values[p], weight);
   }
 }
 
 // The same for fours `i` to i + 3 of bytes.
-void addSixteen(int cells[MOST], int i, int weights, inout float sums[CHANNELS][MOST]) {
+void addSixteen(int cells[MOST], int i, int weights, inout SHORT_SUM sums[CHANNELS][MOST]) {
   ivec4 words[MOST];
   [[unroll]] for (int p = 0; p < POSITIONS; ++p) {
     words[p] = ivec4(quad((places.x >> 4) + ((cells[p] + i) >> 2)));
@@ -230,26 +289,27 @@ void addSixteen(int cells[MOST], int i, int weights, inout float sums[CHANNELS][
   }
 #endif
   [[unroll]] for (int j = 0; j < 4; ++j) {
-    vec4 values[MOST];
+    BYTES values[MOST];
     [[unroll]] for (int p = 0; p < POSITIONS; ++p) {
-      values[p] = withoutZero(fourBytes(TYPE, words[p][j]));
+      values[p] = imageBytes(words[p][j]);
+      addValues(p, values[p]);
     }
 #ifdef SOFTWARE
-    const vec4 ownWeights = fourBytes(RESULT_TYPE, ownWords[j]) - float(scales.y);
+    const BYTES ownWeights = weightBytes(ownWords[j]);
 #endif
     [[unroll]] for (int c = 0; c < CHANNELS; ++c) {
 #ifdef SOFTWARE
-      const vec4 weight = subgroupShuffle(ownWeights, c);
+      const BYTES weight = subgroupShuffle(ownWeights, c);
 #else
-      const vec4 weight = fourBytes(RESULT_TYPE, filterWords[c][j]) - float(scales.y);
+      const BYTES weight = weightBytes(filterWords[c][j]);
 #endif
-      [[unroll]] for (int p = 0; p < POSITIONS; ++p) sums[c][p] += dot(values[p], weight);
+      [[unroll]] for (int p = 0; p < POSITIONS; ++p) sums[c][p] += productOf(values[p], weight);
     }
   }
 }
 
 // The same for the fours from x to y, the latter excluded.
-void addFours(int cells[MOST], ivec2 fours, int weights, inout float sums[CHANNELS][MOST]) {
+void addFours(int cells[MOST], ivec2 fours, int weights, inout SHORT_SUM sums[CHANNELS][MOST]) {
   if (IS_WIDE) {
     for (int i = fours.x; i < fours.y; i += 4) {
       addSixteen(cells, i, weights + i * WEIGHT_STEP, sums);
@@ -261,7 +321,7 @@ void addFours(int cells[MOST], ivec2 fours, int weights, inout float sums[CHANNE
 
 // The same for the taps from x to y, the latter excluded. `c`: the channel whose weights are read.
 void addChunk(Rows rows, int block, int c, ivec2 taps, ivec2 fours,
-              inout float sums[CHANNELS][MOST]) {
+              inout SHORT_SUM sums[CHANNELS][MOST]) {
   if (IS_FLAT) {
     addFours(rows.first, fours, weightsOf(block, 0, c), sums);
   } else {
@@ -302,19 +362,21 @@ void computeTile(int item) {
     [[unroll]] for (int p = 0; p < POSITIONS; ++p) rows.first[p] += part * parts.y;
   }
 
-  float sums[CHANNELS][MOST];
-  int totals[CHANNELS][MOST];
+  SHORT_SUM sums[CHANNELS][MOST];
+  LONG_SUM totals[CHANNELS][MOST];
   [[unroll]] for (int c = 0; c < CHANNELS; ++c) {
     [[unroll]] for (int p = 0; p < POSITIONS; ++p) {
-      sums[c][p] = 0.0;
-      totals[c][p] = 0;
+      sums[c][p] = SHORT_SUM(0);
+      totals[c][p] = LONG_SUM(0);
     }
   }
   // Sums of bytes are exact as floats within a chunk.
   if (IS_WHOLE) {
     addChunk(rows, block, own, ivec2(0, tapCount), ivec2(0, extents.w), sums);
     [[unroll]] for (int c = 0; c < CHANNELS; ++c) {
-      [[unroll]] for (int p = 0; p < POSITIONS; ++p) totals[c][p] = int(sums[c][p]);
+      [[unroll]] for (int p = 0; p < POSITIONS; ++p) {
+        totals[c][p] = longSumOf(sums[c][p]) - LONG_SUM(filterZeros(p));
+      }
     }
   } else {
     for (int tap = 0; tap < tapCount; tap += chunks.y) {
@@ -324,8 +386,8 @@ void computeTile(int item) {
         addChunk(rows, block, own, taps, fours, sums);
         [[unroll]] for (int c = 0; c < CHANNELS; ++c) {
           [[unroll]] for (int p = 0; p < POSITIONS; ++p) {
-            totals[c][p] += int(sums[c][p]);
-            sums[c][p] = 0.0;
+            totals[c][p] += longSumOf(sums[c][p]);
+            sums[c][p] = SHORT_SUM(0);
           }
         }
       }
@@ -339,7 +401,8 @@ void computeTile(int item) {
       if (place < 0) continue;
       const int i = place * extents.y + channel;
       if (isReal(TYPE)) {
-        const vec4 four = vec4(sums[c][p], sums[c + 1][p], sums[c + 2][p], sums[c + 3][p]);
+        vec4 four;
+        [[unroll]] for (int k = 0; k < 4; ++k) four[k] = realSum(sums[c + k][p], totals[c + k][p]);
         storeReals(i, channel, finishedReals(four, channel));
       } else {
         const ivec4 four =
@@ -356,8 +419,8 @@ void computeSingle(int item) {
   const int channel = item - row * extents.z * CHANNELS;
   const int first = row * steps.z;
   const int weights = weightsOf(channel / CHANNELS, 0, channel % CHANNELS);
-  float sum = 0.0;
-  int total = 0;
+  SHORT_SUM sum = SHORT_SUM(0);
+  LONG_SUM total = LONG_SUM(0);
   for (int firstFour = 0; firstFour < extents.w; firstFour += chunks.z) {
     const int lastFour = min(firstFour + chunks.z, extents.w);
     if (IS_WIDE) {
@@ -365,27 +428,29 @@ void computeSingle(int item) {
         const ivec4 values = ivec4(quad((places.x >> 4) + ((first + i) >> 2)));
         const ivec4 own = ivec4(quad((places.y >> 4) + ((weights + i * WEIGHT_STEP) >> 2)));
         [[unroll]] for (int j = 0; j < 4; ++j) {
-          const vec4 weight = fourBytes(RESULT_TYPE, own[j]) - float(scales.y);
-          sum += dot(withoutZero(fourBytes(TYPE, values[j])), weight);
+          const BYTES four = imageBytes(values[j]);
+          sum += productOf(four, weightBytes(own[j]));
+          addValues(0, four);
         }
       }
     } else {
       for (int i = firstFour; i < lastFour; ++i) {
-        sum += dot(valuesAt(first + i), weightsAt(weights + i * WEIGHT_STEP));
+        sum += productOf(FOUR(valuesAt(first + i)), FOUR(weightsAt(weights + i * WEIGHT_STEP)));
       }
     }
-    if (isReal(TYPE)) continue;
-    total += int(sum);
-    sum = 0.0;
+    if (!HAS_LONG_SUMS) continue;
+    total += longSumOf(sum);
+    sum = SHORT_SUM(0);
   }
+  total -= LONG_SUM(filterZeros(0));
   if (channel >= extents.y) return;
   const int i = row * extents.y + channel;
   if (isReal(TYPE)) {
-    const float value = sum + loadReal(IS_RAW ? TYPE : FLOAT32, places.z, channel);
+    const float value = realSum(sum, total) + loadReal(IS_RAW ? TYPE : FLOAT32, places.z, channel);
     storeReal(TYPE, places.w, i, activated(value, ACTIVATION));
   } else {
     const int bias = loadInteger(INT32, places.z, channel);
-    const vec4 sums = IS_RAW ? longSum(ivec4(total), ivec4(bias)) : vec4(total + bias);
+    const vec4 sums = IS_RAW ? longSum(ivec4(total), ivec4(bias)) : vec4(int(total) + bias);
     const vec4 multiplier = vec4(loadReal(FLOAT32, scales.x, channel));
     const OutputScale scale = OutputScale(scales.z, range.x, range.y);
     storeInteger(TYPE, places.w, i, requantised(sums, multiplier, scale).x);
