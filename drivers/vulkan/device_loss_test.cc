@@ -61,6 +61,7 @@ TEST(DeviceLossProcessTest, TheNextProcessComputes) {
   manifest.name = "test-vulkan-loss";
   manifest.version = "1";
   manifest.target = HALYARD_LOSING_DRIVER_PATH;
+  manifest.arguments = {"--lost"};
   auto loop = hal::RpcLoop::start();
   ASSERT_TRUE(loop.ok()) << loop.status().toString();
   const auto remote = hal::RemoteDevice::open(*loop, manifest);
