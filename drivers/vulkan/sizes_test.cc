@@ -115,6 +115,26 @@ TEST_P(SizesTest, GreatestOfLongLines) {
   check(greatestOf(TestOperand::of<int32_t>(TENSOR_INT32, {2, 1000}, integers), 1000));
 }
 
+// A work group computes a channel of more than 21,000 positions.
+TEST_P(SizesTest, LargeInstancesAreNormalised) {
+  std::mt19937 random(3);
+  for (const bool nchw : {false, true}) {
+    const Shape dims = nchw ? Shape{2, 3, 150, 151} : Shape{2, 150, 151, 3};
+    std::vector<float> values(size_t{2} * 150 * 151 * 3);
+    for (float& value : values) value = static_cast<float>(random() % 1000) / 100 + 3;
+    LegalCase legal;
+    legal.type = OperationType::INSTANCE_NORMALIZATION;
+    legal.inputs = {TestOperand::of<float>(TENSOR_FLOAT32, dims, values)};
+    for (const float scalar : {1.5f, 0.25f, 1e-3f}) {
+      legal.inputs.push_back(TestOperand::of<float>(OperandType::FLOAT32, {}, {scalar}));
+    }
+    legal.inputs.push_back(TestOperand::boolean(nchw));
+    legal.outputs = {TestOperand::output(TENSOR_FLOAT32)};
+    check(std::move(legal));
+    ASSERT_FALSE(HasFailure()) << (nchw ? "NCHW" : "NHWC");
+  }
+}
+
 // One work item computes a line. Mesa's software devices would not reach its end.
 TEST_P(SizesTest, LinesOfTooManyElementsAreRefused) {
   for (const uint32_t extent : {65000u, 65001u}) {

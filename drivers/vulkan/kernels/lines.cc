@@ -23,6 +23,7 @@ constexpr int32_t kMaximum = 2;
 constexpr int32_t kSoftmax = 20;
 constexpr int32_t kLogSoftmax = 21;
 constexpr int32_t kGreatest = 22;
+constexpr int32_t kInstance = 23;
 
 int32_t linesFunction(OperationType type) {
   switch (type) {
@@ -49,7 +50,7 @@ int32_t linesFunction(OperationType type) {
     case OperationType::LOG_SOFTMAX:
       return 21;
     case OperationType::INSTANCE_NORMALIZATION:
-      return 23;
+      return kInstance;
     case OperationType::LOCAL_RESPONSE_NORMALIZATION:
       return 24;
     case OperationType::CUMSUM:
@@ -125,7 +126,7 @@ Status addLines(const Site& site, const LinesPlan& plan, Recording& recording) {
   return okStatus();
 }
 
-// Long lines of neighbours, with a work group for each.
+// Long lines, with a work group for each.
 void addLongLines(const Site& site, ElementKind kind, int32_t function, size_t extent,
                   std::vector<Parameter> parameters, Recording& recording) {
   const size_t lines = site.input(0).elementCount() / extent;
@@ -206,7 +207,7 @@ Status recordLine(const Site& site, Recording& recording) {
   const auto view = ops::axisView(dims, axis);
   constexpr size_t kLong = 32;
   // A software device runs a work group in turns. It is better off with a line per work item.
-  const size_t mostLines = recording.lanes() == kSoftwareLanes ? kSoftwareLanes : SIZE_MAX;
+  const size_t mostLines = recording.forms().lanes == kSoftwareLanes ? kSoftwareLanes : SIZE_MAX;
   if (hasBeta && view.inner == 1 && view.extent >= kLong && view.outer <= mostLines) {
     HALYARD_ASSIGN_OR_RETURN(const ElementKind kind, elementKind(site.input(0).type));
     if (isReal(kind) || function == kSoftmax) {
@@ -270,6 +271,24 @@ Status recordRounding(const Site& site, Recording& recording) {
   return addLines(site, plan, recording);
 }
 
+namespace {
+
+Status addLongInstances(const Site& site, const LinesPlan& plan, Recording& recording) {
+  HALYARD_ASSIGN_OR_RETURN(const ElementKind kind, elementKind(site.input(0).type));
+  const size_t pixels = plan.reduced[0].extent;
+  HALYARD_RETURN_IF_ERROR(checkRounds(plan.rounds * (pixels / kGroupSize + 1) + 2 * kGroupSize));
+  std::vector<Parameter> parameters = {site.in(0), site.out(0)};
+  for (const size_t number :
+       {pixels, plan.kept[1].extent, plan.kept[0].step, plan.kept[1].step, plan.reduced[0].step}) {
+    parameters.emplace_back(static_cast<int32_t>(number));
+  }
+  parameters.insert(parameters.end(), plan.more.begin(), plan.more.end());
+  addLongLines(site, kind, kInstance, pixels, std::move(parameters), recording);
+  return okStatus();
+}
+
+}  // namespace
+
 Status recordInstanceNormalization(const Site& site, Recording& recording) {
   LinesPlan plan;
   for (const size_t i : {1, 2, 3}) {
@@ -286,6 +305,7 @@ Status recordInstanceNormalization(const Site& site, Recording& recording) {
   plan.kept = {{dims[batch], pixels * dims[channels]}, {dims[channels], nchw ? pixels : 1}};
   plan.reduced = {{pixels, step}};
   plan.rounds = 3;
+  if (plan.rounds * pixels > kMostRounds) return addLongInstances(site, plan, recording);
   return addLines(site, plan, recording);
 }
 

@@ -1,18 +1,21 @@
-// Functions of long lines of neighbours: softmax, its logarithm, the greatest elements. One work
-// group computes one line.
+// Functions of long lines: softmax, its logarithm, the greatest elements, the normalisation of
+// instances. One work group computes one line.
 #version 450
 #include "memory.glsl"
 
 // FUNCTION: one of these. Parameters: offsets of input and result; elements of a line; then
 // softmax: beta; zero point, lowest and highest result, and scale of bytes; the offset of the
 // exponentials of bytes;
-// greatest elements: their number, the offset of their positions; the first to find, and the end.
+// greatest elements: their number, the offset of their positions; the first to find, and the end;
+// instances: channels, distances of images, channels and positions; gamma, beta, epsilon.
 const int SOFTMAX = 20;
 const int LOG_SOFTMAX = 21;
 const int GREATEST = 22;
+const int INSTANCE = 23;
 
 const int LANES = 64;
 shared float partial[LANES];
+shared double partialSums[LANES];
 shared double byteFactor;
 shared ivec2 candidates[LANES];
 shared ivec2 greatest;
@@ -67,6 +70,37 @@ void computeBytes(int first, int extent, int lane) {
     const double units = doubles[table + largest - byteAt(first + i)] * byteFactor;
     storeInteger(TYPE, parameter(1), first + i,
                  quantised(units, parameter(4), parameter(5), parameter(6)));
+  }
+}
+
+double longSumOf(double own, int lane) {
+  barrier();
+  partialSums[lane] = own;
+  barrier();
+  double sum = 0.0lf;
+  for (int i = 0; i < LANES; ++i) sum += partialSums[i];
+  return sum;
+}
+
+void normaliseInstance(int line, int extent, int lane) {
+  const int image = line / parameter(3);
+  const int first = image * parameter(4) + (line - image * parameter(3)) * parameter(5);
+  const int step = parameter(6);
+  const int end = first + extent * step;
+  const int start = first + lane * step;
+  double sum = 0.0lf;
+  for (int i = start; i < end; i += LANES * step) sum += loadReal(TYPE, parameter(0), i);
+  const double mean = longSumOf(sum, lane) / double(extent);
+  double squares = 0.0lf;
+  for (int i = start; i < end; i += LANES * step) {
+    const double distance = double(loadReal(TYPE, parameter(0), i)) - mean;
+    squares += distance * distance;
+  }
+  const double variance = longSumOf(squares, lane) / double(extent) + double(realParameter(9));
+  const double factor = double(realParameter(7)) / sqrt(variance);
+  for (int i = start; i < end; i += LANES * step) {
+    const double y = (double(loadReal(TYPE, parameter(0), i)) - mean) * factor;
+    storeReal(TYPE, parameter(1), i, float(y + double(realParameter(8))));
   }
 }
 
@@ -131,6 +165,8 @@ void main() {
   const int lane = int(gl_LocalInvocationID.x);
   if (FUNCTION == GREATEST) {
     findGreatest(line, extent, lane);
+  } else if (FUNCTION == INSTANCE) {
+    normaliseInstance(line, extent, lane);
   } else if (isReal(TYPE)) {
     computeReals(line * extent, extent, lane);
   } else {
