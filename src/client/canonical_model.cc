@@ -181,10 +181,10 @@ Status CanonicalModel::setConstant(const Model& to, const Operand& operand, uint
 }
 
 Result<std::vector<bool>> CanonicalModel::supportedOperations(
-    const ANeuralNetworksDevice* device) const {
+    std::span<const ANeuralNetworksDevice* const> devices) const {
   std::vector<bool> supported;
-  HALYARD_RETURN_IF_FAILED(main_.getSupportedOperationsForDevices(
-      {&device, 1}, model_->main.operations.size(), supported));
+  HALYARD_RETURN_IF_FAILED(
+      main_.getSupportedOperationsForDevices(devices, model_->main.operations.size(), supported));
   return supported;
 }
 

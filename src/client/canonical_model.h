@@ -42,8 +42,12 @@ class CanonicalModel {
 
   const halyard::Model& model() const { return *model_; }
 
-  // Whether the device can run each operation, in the order of model.main.operations.
-  Result<std::vector<bool>> supportedOperations(const ANeuralNetworksDevice* device) const;
+  // Whether one of the devices can run each operation, in the order of model.main.operations.
+  Result<std::vector<bool>> supportedOperations(
+      std::span<const ANeuralNetworksDevice* const> devices) const;
+  Result<std::vector<bool>> supportedOperations(const ANeuralNetworksDevice* device) const {
+    return supportedOperations({&device, 1});
+  }
 
   // Compiles for one device, or, with nullptr, for the devices that the runtime chooses. This
   // object must outlive the result.

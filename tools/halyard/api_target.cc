@@ -1,6 +1,7 @@
 // Runs conformance cases through the public C API, as an application does.
 #include "tools/halyard/api_target.h"
 
+#include <algorithm>
 #include <mutex>
 
 #include "client/canonical_model.h"
@@ -148,38 +149,50 @@ class ApiCompiledModel final : public CompiledModel {
   client::Event previous_;
 };
 
+using Handles = std::vector<const ANeuralNetworksDevice*>;
+
 class ApiBuiltModel final : public BuiltModel {
  public:
-  ApiBuiltModel(std::unique_ptr<client::CanonicalModel> model, const ANeuralNetworksDevice* device)
-      : model_(std::move(model)), device_(device) {}
+  ApiBuiltModel(std::unique_ptr<client::CanonicalModel> model, Handles devices)
+      : model_(std::move(model)), devices_(std::move(devices)) {}
 
   Result<std::optional<std::string>> unsupported() override {
     HALYARD_ASSIGN_OR_RETURN(const std::vector<bool> supported,
-                             model_->supportedOperations(device_));
+                             model_->supportedOperations(devices_));
     int64_t level = 0;
-    HALYARD_RETURN_IF_FAILED(HALYARD_CALL(ANeuralNetworksDevice_getFeatureLevel, device_, &level));
+    for (const ANeuralNetworksDevice* const device : devices_) {
+      int64_t own = 0;
+      HALYARD_RETURN_IF_FAILED(HALYARD_CALL(ANeuralNetworksDevice_getFeatureLevel, device, &own));
+      level = std::max(level, own);
+    }
     auto reason = conformance::firstUnsupported(model_->model(), supported, level);
     if (!reason) return std::optional<std::string>();
     // The API reports an unreachable device as unsupported. A compilation tells the two apart.
-    auto compilation = model_->compile(device_);
+    auto compilation = compiled();
     if (compilation.ok()) return std::optional<std::string>();
     if (compilation.status().code() != ResultCode::BAD_DATA) return compilation.takeStatus();
     return reason;
   }
 
   Result<std::vector<bool>> supportedOperations() override {
-    return model_->supportedOperations(device_);
+    return model_->supportedOperations(devices_);
   }
 
   Result<std::unique_ptr<CompiledModel>> compile() override {
-    HALYARD_ASSIGN_OR_RETURN(auto compilation, model_->compile(device_));
+    HALYARD_ASSIGN_OR_RETURN(auto compilation, compiled());
     return std::unique_ptr<CompiledModel>(
         std::make_unique<ApiCompiledModel>(model_->model().main, std::move(compilation)));
   }
 
  private:
+  Result<client::Compilation> compiled() const {
+    HALYARD_ASSIGN_OR_RETURN(client::Compilation compilation, model_->createCompilation(devices_));
+    HALYARD_RETURN_IF_FAILED(compilation.finish());
+    return compilation;
+  }
+
   const std::unique_ptr<client::CanonicalModel> model_;
-  const ANeuralNetworksDevice* const device_;
+  const Handles devices_;
 };
 
 // A case of one ADD of one float. It probes which functions the device has.
@@ -209,10 +222,10 @@ conformance::VectorCase smallestCase() {
 class ApiTarget final : public conformance::Target {
  public:
   // `cpu`: the runtime's own device. It runs every model that the runtime can run.
-  ApiTarget(client::Device device, client::Device cpu)
-      : device_(std::move(device)), cpu_(std::move(cpu)) {}
+  ApiTarget(std::string name, Handles devices, client::Device cpu)
+      : name_(std::move(name)), devices_(std::move(devices)), cpu_(std::move(cpu)) {}
 
-  const std::string& device() const override { return device_.name; }
+  const std::string& device() const override { return name_; }
   std::string_view via() const override { return "api"; }
 
   Status supports(conformance::Variant variant) override {
@@ -222,7 +235,7 @@ class ApiTarget final : public conformance::Target {
     HALYARD_ASSIGN_OR_RETURN(
         std::unique_ptr<client::CanonicalModel> model,
         client::CanonicalModel::create(std::make_shared<const Model>(smallest.model)));
-    ApiBuiltModel built(std::move(model), cpu_.handle);
+    ApiBuiltModel built(std::move(model), {cpu_.handle});
     HALYARD_ASSIGN_OR_RETURN(const auto compiled, built.compile());
     const size_t capacity = sizeof(float);
     return compiled->execute({smallest, {&capacity, 1}, false, traits.launch, std::nullopt}).status;
@@ -231,29 +244,35 @@ class ApiTarget final : public conformance::Target {
   Result<std::unique_ptr<BuiltModel>> build(std::shared_ptr<const Model> model) override {
     HALYARD_ASSIGN_OR_RETURN(std::unique_ptr<client::CanonicalModel> built,
                              client::CanonicalModel::create(std::move(model)));
-    return std::unique_ptr<BuiltModel>(
-        std::make_unique<ApiBuiltModel>(std::move(built), device_.handle));
+    return std::unique_ptr<BuiltModel>(std::make_unique<ApiBuiltModel>(std::move(built), devices_));
   }
 
   int64_t processId() override {
-    const auto pid = client::driverProcessId(device_.handle);
+    const auto pid = client::driverProcessId(devices_.front());
     return pid.ok() ? *pid : 0;
   }
 
  private:
-  const client::Device device_;
+  const std::string name_;
+  const Handles devices_;
   const client::Device cpu_;
 };
 
 }  // namespace
 
-Result<std::unique_ptr<conformance::Target>> makeApiTarget(const std::string& name) {
-  HALYARD_ASSIGN_OR_RETURN(const std::vector<client::Device> devices, client::allDevices());
-  std::vector<std::string> names;
-  for (const client::Device& device : devices) names.push_back(device.name);
-  HALYARD_ASSIGN_OR_RETURN(const size_t index, measure::chooseDevice(names, name));
-  return std::unique_ptr<conformance::Target>(
-      std::make_unique<ApiTarget>(devices[index], devices.back()));
+Result<std::unique_ptr<conformance::Target>> makeApiTarget(std::span<const std::string> names) {
+  HALYARD_ASSIGN_OR_RETURN(const std::vector<client::Device> all, client::allDevices());
+  std::vector<std::string> known;
+  for (const client::Device& device : all) known.push_back(device.name);
+  std::vector<std::string> chosen;
+  Handles devices;
+  for (const std::string& name : names) {
+    HALYARD_ASSIGN_OR_RETURN(const size_t index, measure::chooseDevice(known, name));
+    chosen.push_back(known[index]);
+    devices.push_back(all[index].handle);
+  }
+  return std::unique_ptr<conformance::Target>(std::make_unique<ApiTarget>(
+      fmt::format("{}", fmt::join(chosen, " + ")), std::move(devices), all.back()));
 }
 
 }  // namespace halyard::cli

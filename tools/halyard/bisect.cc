@@ -173,7 +173,7 @@ Status writeSmallest(const BisectOptions& options, const Bisection& findings) {
 CommandResult runBisect(const BisectOptions& options) {
   auto vectorCase = isVectorFile(options.model) ? readVector(options) : importModel(options);
   if (!vectorCase.ok()) return {vectorCase.takeStatus()};
-  auto tested = openConformanceTarget(options.via, options.device);
+  auto tested = openConformanceTarget(options.via, {&options.device, 1});
   if (!tested.ok()) {
     const bool misuse = tested.status().code() == ResultCode::BAD_DATA;
     return {tested.takeStatus(), misuse};

@@ -34,7 +34,7 @@ constexpr double kDefaultTimeout = 60;
 
 struct ConformanceOptions {
   std::vector<std::string> paths;
-  std::string device = "nnapi-reference";
+  std::vector<std::string> devices = {"nnapi-reference"};
   std::string via = "api";
   std::vector<std::string> variants = {"plain"};
   conformance::CaseFilter filter;
@@ -150,7 +150,7 @@ class ConformanceRun {
   // Runs in the worker process.
   Result<conformance::ProcessWorker> startWorker() const {
     HALYARD_ASSIGN_OR_RETURN(std::unique_ptr<conformance::Target> opened,
-                             openConformanceTarget(options_.via, options_.device));
+                             openConformanceTarget(options_.via, options_.devices));
     std::shared_ptr<conformance::Target> target = std::move(opened);
     return conformance::ProcessWorker{
         makeGreeting(*target), [target](std::string_view job) { return doJob(*target, job); }};
@@ -243,8 +243,11 @@ class ConformanceRun {
     command += fmt::format("{} conformance {}", conformance::shellWord(program_invocation_name),
                            conformance::shellWord(file));
     if (!name.empty()) command += " --case " + conformance::shellWord(name);
-    command += fmt::format(" --variants {} --via {} --device {}", variant, options_.via,
-                           conformance::shellWord(report_.device));
+    command += fmt::format(" --variants {} --via {}", variant, options_.via);
+    for (const std::string& device : options_.devices) {
+      command += " --device " +
+                 conformance::shellWord(options_.devices.size() == 1 ? report_.device : device);
+    }
     if (options_.timeout != kDefaultTimeout) {
       command += fmt::format(" --timeout {}", options_.timeout);
     }
@@ -321,8 +324,10 @@ Command addConformanceCommand(CLI::App& parent) {
                   "Files of vectors, or folders with files NAME.jsonl.gz or NAME.jsonl")
       ->required();
   app->add_option(
-         "--device", options->device,
-         fmt::format("The device: {} (default: {})", measure::kDeviceRule, options->device))
+         "--device", options->devices,
+         fmt::format("The device: {}. Once for each of several, with --via api (default: {})",
+                     measure::kDeviceRule, options->devices.front()))
+      ->allow_extra_args(false)
       ->option_text("D");
   app->add_option("--via", options->via,
                   "api: through the C API; hal: straight to the device (default: api)")

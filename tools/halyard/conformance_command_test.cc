@@ -41,6 +41,12 @@ class ConformanceCommandTest : public CommandTest {
                             << R"("executable":")" << HALYARD_TEST_DRIVER_PATH << "\"}";
     return "HALYARD_DRIVER_FILES='" + manifest + "'";
   }
+  // RELU, which the test driver does not support: it has only ADD.
+  static std::string reluLine() {
+    std::string relu = addLine("relu", {1, 2}, {3, 4}, {1, 2});
+    const std::string_view add = R"("type":"ADD","inputs":[0,1,2])";
+    return relu.replace(relu.find(add), add.size(), R"("type":"RELU","inputs":[0])");
+  }
   static std::string lastLine(const std::string& text) {
     const size_t end = text.find_last_not_of('\n');
     const size_t begin = text.rfind('\n', end);
@@ -165,11 +171,7 @@ TEST_F(ConformanceCommandTest, ADriverThatDoesNotStart) {
 }
 
 TEST_F(ConformanceCommandTest, UnsupportedIsSkippedWithAReason) {
-  // The test driver supports only ADD.
-  std::string relu = addLine("relu", {1, 2}, {3, 4}, {4, 6});
-  const std::string_view add = R"("type":"ADD","inputs":[0,1,2])";
-  relu.replace(relu.find(add), add.size(), R"("type":"RELU","inputs":[0])");
-  write("a.jsonl", {relu, kGood, relu});
+  write("a.jsonl", {reluLine(), kGood, reluLine()});
   for (const char* via : {"api", "hal"}) {
     const CommandOutcome outcome =
         conformance(files_.path() + " --device test-driver --via " + via, testDriver());
@@ -178,6 +180,17 @@ TEST_F(ConformanceCommandTest, UnsupportedIsSkippedWithAReason) {
               "skipped:\n     2  device test-driver does not support operation 0, RELU: "
               "TENSOR_FLOAT32 rank 1\n1 passed, 0 failed, 2 skipped\n");
   }
+}
+
+// The runtime divides the models between them.
+TEST_F(ConformanceCommandTest, SeveralDevicesRunWhatOneOfThemRefuses) {
+  write("a.jsonl", {reluLine(), kGood, kWrong});
+  const CommandOutcome outcome =
+      conformance(files_.path() + " --device test-driver --device nnapi-reference", testDriver());
+  EXPECT_EQ(outcome.exitStatus, 1) << outcome.errors;
+  EXPECT_THAT(outcome.output, HasSubstr("device test-driver + nnapi-reference\n"));
+  EXPECT_THAT(outcome.output, HasSubstr(" --device test-driver --device nnapi-reference\n"));
+  EXPECT_EQ(lastLine(outcome.output), "2 passed, 1 failed, 0 skipped");
 }
 
 TEST_F(ConformanceCommandTest, Reports) {
@@ -216,6 +229,7 @@ TEST_F(ConformanceCommandTest, MisuseIsStatus2) {
       {file + " --via wire", "--via"},
       {file + " --device tpu", "no device 'tpu'; the devices are: "},
       {file + " --device tpu --via hal", "no device 'tpu'; the devices are: "},
+      {file + " --device cpu --device reference --via hal", "--via hal takes one device"},
       {file + " --via hal --variants async", "variant async cannot be run: "},
       {file + " -j 0", "--jobs"},
       {file + " --timeout 0", "--timeout"},

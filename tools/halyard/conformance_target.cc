@@ -40,14 +40,17 @@ std::filesystem::path installationPrefix() {
   return error ? std::filesystem::path() : program.parent_path().parent_path();
 }
 
-Result<std::unique_ptr<conformance::Target>> openConformanceTarget(std::string_view via,
-                                                                   const std::string& device) {
+Result<std::unique_ptr<conformance::Target>> openConformanceTarget(
+    std::string_view via, std::span<const std::string> devices) {
   if (via == "api") {
     // The runtime starts every driver that it finds. The runtime's own device needs no drivers.
-    if (device == cpu::cpuDeviceInfo().name) ::setenv("HALYARD_DRIVER_FILES", "", 1);
-    return makeApiTarget(device);
+    if (devices.size() == 1 && devices.front() == cpu::cpuDeviceInfo().name) {
+      ::setenv("HALYARD_DRIVER_FILES", "", 1);
+    }
+    return makeApiTarget(devices);
   }
-  HALYARD_ASSIGN_OR_RETURN(std::shared_ptr<hal::Device> opened, openHalDevice(device));
+  if (devices.size() != 1) return badData("--via {} takes one device", via);
+  HALYARD_ASSIGN_OR_RETURN(std::shared_ptr<hal::Device> opened, openHalDevice(devices.front()));
   return conformance::makeHalTarget(std::move(opened));
 }
 

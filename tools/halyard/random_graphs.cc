@@ -59,7 +59,7 @@ class Worker {
       : options_(options), choices_(std::move(choices)) {}
 
   Status open() {
-    HALYARD_ASSIGN_OR_RETURN(tested_, openConformanceTarget(options_.via, options_.device));
+    HALYARD_ASSIGN_OR_RETURN(tested_, openConformanceTarget(options_.via, {&options_.device, 1}));
     if (reference_ == nullptr) {
       reference_ = conformance::makeHalTarget(hal::ClientSession::ofRuntime(
           cpu::makeCpuDevice(cpu::cpuDeviceInfo(), 1), std::make_shared<hal::SessionServices>()));
