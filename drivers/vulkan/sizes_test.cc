@@ -115,12 +115,13 @@ TEST_P(SizesTest, GreatestOfLongLines) {
   check(greatestOf(TestOperand::of<int32_t>(TENSOR_INT32, {2, 1000}, integers), 1000));
 }
 
-// A work group computes a channel of more than 21,000 positions.
+// A work group computes a channel of 256 positions and more.
 TEST_P(SizesTest, LargeInstancesAreNormalised) {
   std::mt19937 random(3);
-  for (const bool nchw : {false, true}) {
-    const Shape dims = nchw ? Shape{2, 3, 150, 151} : Shape{2, 150, 151, 3};
-    std::vector<float> values(size_t{2} * 150 * 151 * 3);
+  const std::pair<uint32_t, bool> kSizes[] = {{150, false}, {150, true}, {17, false}};
+  for (const auto& [size, nchw] : kSizes) {
+    const Shape dims = nchw ? Shape{2, 3, size, size + 1} : Shape{2, size, size + 1, 3};
+    std::vector<float> values(size_t{2} * size * (size + 1) * 3);
     for (float& value : values) value = static_cast<float>(random() % 1000) / 100 + 3;
     LegalCase legal;
     legal.type = OperationType::INSTANCE_NORMALIZATION;
@@ -131,7 +132,7 @@ TEST_P(SizesTest, LargeInstancesAreNormalised) {
     legal.inputs.push_back(TestOperand::boolean(nchw));
     legal.outputs = {TestOperand::output(TENSOR_FLOAT32)};
     check(std::move(legal));
-    ASSERT_FALSE(HasFailure()) << (nchw ? "NCHW" : "NHWC");
+    ASSERT_FALSE(HasFailure()) << size << (nchw ? ", NCHW" : ", NHWC");
   }
 }
 

@@ -22,6 +22,7 @@ constexpr int32_t kMean = 1;
 constexpr int32_t kMaximum = 2;
 constexpr int32_t kSoftmax = 20;
 constexpr int32_t kLogSoftmax = 21;
+constexpr int32_t kOneAxis = 1;  // in OPTION
 constexpr int32_t kGreatest = 22;
 constexpr int32_t kInstance = 23;
 
@@ -120,7 +121,8 @@ Status addLines(const Site& site, const LinesPlan& plan, Recording& recording) {
   }
   parameters.insert(parameters.end(), plan.more.begin(), plan.more.end());
   recording.add({Shader::LINES,
-                 {linesFunction(site.type), static_cast<int32_t>(kind), 0, 0},
+                 {linesFunction(site.type), static_cast<int32_t>(kind), 0,
+                  plan.reduced.size() == 1 ? kOneAxis : 0},
                  std::move(parameters),
                  static_cast<uint32_t>(countOf(plan.kept))});
   return okStatus();
@@ -305,7 +307,8 @@ Status recordInstanceNormalization(const Site& site, Recording& recording) {
   plan.kept = {{dims[batch], pixels * dims[channels]}, {dims[channels], nchw ? pixels : 1}};
   plan.reduced = {{pixels, step}};
   plan.rounds = 3;
-  if (plan.rounds * pixels > kMostRounds) return addLongInstances(site, plan, recording);
+  constexpr size_t kLong = 256;
+  if (pixels >= kLong) return addLongInstances(site, plan, recording);
   return addLines(site, plan, recording);
 }
 

@@ -4,7 +4,8 @@
 
 // FUNCTION: as LinesFunction. Parameters: offsets of input and result; elements of a line; extent
 // and step of 4 axes that choose the line, and of 4 axes of the line, each the innermost first;
-// then those of kernels/lines.cc. One work item computes one line.
+// then those of kernels/lines.cc. One work item computes one line. OPTION: 1 if the line has one
+// axis.
 const int SUM = 0;
 const int MEAN = 1;
 const int MAXIMUM = 2;
@@ -22,6 +23,8 @@ const int RESPONSE = 24;
 const int CUMULATIVE = 30;
 const int ROUNDING = 31;
 
+const bool HAS_ONE_AXIS = OPTION == 1;
+
 int positionOf(int index, int axes) {
   int at = 0;
   for (int axis = 0; axis < 4; ++axis) {
@@ -32,6 +35,10 @@ int positionOf(int index, int axes) {
   }
   return at;
 }
+
+// Element `i` of a line.
+int stepOfLine;
+int lineAt(int i) { return HAS_ONE_AXIS ? i * stepOfLine : positionOf(i, 11); }
 
 double element(int at) {
   return isReal(TYPE) ? double(loadReal(TYPE, parameter(0), at))
@@ -45,7 +52,7 @@ void reduceLine(int item, int start) {
     state = double(3.4028234663852886e38) * (FUNCTION == MAXIMUM ? -1.0lf : 1.0lf);
   }
   for (int i = 0; i < extent; ++i) {
-    const double x = element(start + positionOf(i, 11));
+    const double x = element(start + lineAt(i));
     if (FUNCTION <= MEAN) state += x;
     if (FUNCTION == MAXIMUM) state = x > state ? x : state;
     if (FUNCTION == MINIMUM) state = x < state ? x : state;
@@ -66,7 +73,7 @@ void multiplyLine(int item, int start) {
   double state = 1.0lf;
   int scale = 0;
   for (int i = 0; i < parameter(2); ++i) {
-    const double x = element(start + positionOf(i, 11));
+    const double x = element(start + lineAt(i));
     // One factor of zero decides the result.
     state = x == 0.0lf || state == 0.0lf ? 0.0lf : state * x;
     if (abs(state) > big) {
@@ -86,7 +93,7 @@ void findExtreme(int item, int start) {
   int best = 0;
   double highest = element(start);
   for (int i = 1; i < parameter(2); ++i) {
-    const double x = element(start + positionOf(i, 11));
+    const double x = element(start + lineAt(i));
     const bool isBetter = FUNCTION == FIRST_MAXIMUM ? x > highest : x < highest;
     // Any number is better than NaN.
     if (isBetter || (highest != highest && x == x)) {
@@ -103,15 +110,15 @@ void softmaxReal(int start) {
   // Of beta x, which may be negative for the logarithm.
   float largest = beta * loadReal(TYPE, parameter(0), start);
   for (int i = 1; i < extent; ++i) {
-    largest = max(largest, beta * loadReal(TYPE, parameter(0), start + positionOf(i, 11)));
+    largest = max(largest, beta * loadReal(TYPE, parameter(0), start + lineAt(i)));
   }
   double sum = 0.0lf;
   for (int i = 0; i < extent; ++i) {
-    const float x = beta * loadReal(TYPE, parameter(0), start + positionOf(i, 11));
+    const float x = beta * loadReal(TYPE, parameter(0), start + lineAt(i));
     sum += double(exp(x - largest));
   }
   for (int i = 0; i < extent; ++i) {
-    const int at = start + positionOf(i, 11);
+    const int at = start + lineAt(i);
     const float x = beta * loadReal(TYPE, parameter(0), at) - largest;
     const float y = FUNCTION == SOFTMAX ? exp(x) * float(1.0lf / sum) : x - log(float(sum));
     storeReal(TYPE, parameter(1), at, y);
@@ -123,15 +130,15 @@ void softmaxBytes(int start) {
   const int table = parameter(25) >> 3;
   int largest = -256;
   for (int i = 0; i < extent; ++i) {
-    largest = max(largest, loadInteger(TYPE, parameter(0), start + positionOf(i, 11)));
+    largest = max(largest, loadInteger(TYPE, parameter(0), start + lineAt(i)));
   }
   double sum = 0.0lf;
   for (int i = 0; i < extent; ++i) {
-    sum += doubles[table + largest - loadInteger(TYPE, parameter(0), start + positionOf(i, 11))];
+    sum += doubles[table + largest - loadInteger(TYPE, parameter(0), start + lineAt(i))];
   }
   const double factor = 1.0lf / (sum * double(realParameter(24)));
   for (int i = 0; i < extent; ++i) {
-    const int at = start + positionOf(i, 11);
+    const int at = start + lineAt(i);
     const double units = doubles[table + largest - loadInteger(TYPE, parameter(0), at)] * factor;
     storeInteger(TYPE, parameter(1), at,
                  quantised(units, parameter(21), parameter(22), parameter(23)));
@@ -143,7 +150,7 @@ void normalise(int start) {
   const double zeroPoint = isReal(TYPE) ? 0.0lf : double(parameter(20));
   double squares = 0.0lf;
   for (int i = 0; i < extent; ++i) {
-    const double x = element(start + positionOf(i, 11)) - zeroPoint;
+    const double x = element(start + lineAt(i)) - zeroPoint;
     squares += x * x;
   }
   double len = sqrt(squares);
@@ -153,7 +160,7 @@ void normalise(int start) {
     len = 1.0lf;
   }
   for (int i = 0; i < extent; ++i) {
-    const int at = start + positionOf(i, 11);
+    const int at = start + lineAt(i);
     const double x = element(at) - zeroPoint;
     if (isReal(TYPE)) {
       storeReal(TYPE, parameter(1), at, float(x / len));
@@ -169,17 +176,17 @@ void normalise(int start) {
 void normaliseInstance(int start) {
   const int extent = parameter(2);
   double sum = 0.0lf;
-  for (int i = 0; i < extent; ++i) sum += element(start + positionOf(i, 11));
+  for (int i = 0; i < extent; ++i) sum += element(start + lineAt(i));
   const double mean = sum / double(extent);
   double squares = 0.0lf;
   for (int i = 0; i < extent; ++i) {
-    const double distance = element(start + positionOf(i, 11)) - mean;
+    const double distance = element(start + lineAt(i)) - mean;
     squares += distance * distance;
   }
   const double variance = squares / double(extent) + double(realParameter(27));
   const double factor = double(realParameter(25)) / sqrt(variance);
   for (int i = 0; i < extent; ++i) {
-    const int at = start + positionOf(i, 11);
+    const int at = start + lineAt(i);
     const double y = (element(at) - mean) * factor + double(realParameter(26));
     storeReal(TYPE, parameter(1), at, float(y));
   }
@@ -193,11 +200,11 @@ void normaliseResponse(int start) {
     double squares = 0.0lf;
     const int last = min(extent - 1, i + radius);
     for (int j = max(0, i - radius); j <= last; ++j) {
-      const double x = element(start + positionOf(j, 11));
+      const double x = element(start + lineAt(j));
       squares += x * x;
     }
     const float base = float(double(realParameter(26)) + double(realParameter(27)) * squares);
-    const int at = start + positionOf(i, 11);
+    const int at = start + lineAt(i);
     storeReal(TYPE, parameter(1), at, float(element(at)) * power(base, -realParameter(28)));
   }
 }
@@ -211,7 +218,7 @@ void sumUp(int start) {
   float real = 0.0;
   int integer = 0;
   for (int i = 0; i < extent; ++i) {
-    const int at = start + positionOf(isReverse ? extent - 1 - i : i, 11);
+    const int at = start + lineAt(isReverse ? extent - 1 - i : i);
     if (isReal(TYPE)) {
       const float next = real + loadReal(TYPE, parameter(0), at);
       storeReal(TYPE, parameter(1), at, isExclusive ? real : next);
@@ -258,6 +265,7 @@ void main() {
   const uint item = workItem();
   if (item >= count) return;
   const int start = positionOf(int(item), 3);
+  stepOfLine = parameter(12);
   if (FUNCTION == PRODUCT) {
     multiplyLine(int(item), start);
   } else if (FUNCTION == INSTANCE) {
