@@ -4,13 +4,13 @@
 #pragma once
 
 #include <memory>
-#include <mutex>
 #include <vector>
 
 #include "halyard/driver/device.h"
 #include "kernels/recording.h"
 #include "plan/argument_transfers.h"
 #include "plan/submissions.h"
+#include "plan/timed_mutex.h"
 
 namespace halyard::vulkandriver {
 
@@ -66,7 +66,7 @@ class VulkanModel : public hal::PreparedModel {
   VkDescriptorSet set_ = VK_NULL_HANDLE;
   std::vector<std::unique_ptr<CommandList>> parts_;  // one for each submission
   std::vector<VkCommandBuffer> commands_;            // the same
-  std::timed_mutex mutex_;  // guards the memory's contents and the transfers
+  TimedMutex mutex_;  // guards the memory's contents and the transfers
 };
 
 }  // namespace halyard::vulkandriver
