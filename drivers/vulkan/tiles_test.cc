@@ -58,8 +58,10 @@ TestOperand randomOperand(OperandType type, const Shape& dims, float scale, int3
   }
   if (type == OperandType::TENSOR_INT32) {
     std::vector<int32_t> values(count);
-    const auto range = static_cast<uint32_t>(most) * 2 + 1;
-    for (int32_t& value : values) value = static_cast<int32_t>(random() % range) - most;
+    const int64_t range = int64_t{most} * 2 + 1;
+    for (int32_t& value : values) {
+      value = static_cast<int32_t>(static_cast<int64_t>(random()) % range - most);
+    }
     return TestOperand::of<int32_t>(type, dims, values, scale, zeroPoint);
   }
   std::vector<uint8_t> values(count);
