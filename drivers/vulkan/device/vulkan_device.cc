@@ -450,8 +450,13 @@ Status VulkanDevice::runNow(std::span<const VkCommandBuffer> commands) {
     result = failure_.exchange(VK_SUCCESS);
   }
   Status status = vulkanStatus(result, "running the model");
-  if (status.code() == ResultCode::DEAD_OBJECT && !isLost_.exchange(true) && choice_.onLost) {
-    choice_.onLost(status);
+  if (status.code() == ResultCode::DEAD_OBJECT) {
+    // A process that ends with its device must not answer others before: only its end tells clients
+    // that the device is dead.
+    std::call_once(loss_, [&] {
+      if (choice_.onLost) choice_.onLost(status);
+    });
+    isLost_ = true;
   }
   // A device that hangs still uses the fence.
   if (!isLost_) table_.vkDestroyFence(device_, fence, nullptr);

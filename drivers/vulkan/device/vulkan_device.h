@@ -149,6 +149,7 @@ class VulkanDevice : public std::enable_shared_from_this<VulkanDevice> {
 
   PriorityGate gate_;
   std::mutex mutex_;  // guards the queue
+  std::once_flag loss_;
   std::atomic<bool> isLost_ = false;
   std::atomic<VkResult> failure_ = VK_SUCCESS;
   std::atomic<int> untilFailure_ = 0;
