@@ -1,6 +1,4 @@
 // The Vulkan driver's executable.
-#include <malloc.h>
-
 #include <cstdio>
 #include <cstdlib>
 
@@ -9,10 +7,6 @@
 
 int main(int argc, char** argv) {
   using halyard::Status;
-  // Released buffers of software devices go back to the system at once. Otherwise the heap of each
-  // thread keeps some of them.
-  constexpr int kLarge = 256 << 10;
-  ::mallopt(M_MMAP_THRESHOLD, kLarge);
   // The runtime starts the next process, which opens the device again.
   const auto endProcess = [](const Status& status) {
     fmt::print(stderr, "halyard-driver-vulkan: the process ends: {}\n", status.message());
