@@ -100,8 +100,16 @@ std::optional<Clock::time_point> deadlineOf(const grpc::ServerContext& context) 
   return Clock::now() + (deadline - now);
 }
 
-// One ModelInfer, from its arrival until its answer is sent. It deletes itself.
-class InferCall {
+// An event of the completion queue. `ok` is false if the operation has failed.
+class Event {
+ public:
+  virtual ~Event() = default;
+  virtual void proceed(bool ok) = 0;
+};
+
+// One ModelInfer, from its arrival until its answer is sent. It deletes itself after the last one
+// of its events: its answer is sent, and gRPC has finished or cancelled it.
+class InferCall : public Event {
  public:
   InferCall(ServiceMethods& methods, Service& service, Clients& clients, Gate& gate,
             grpc::ServerCompletionQueue& queue)
@@ -111,17 +119,22 @@ class InferCall {
         gate_(gate),
         queue_(queue),
         writer_(&context_) {
-    methods_.RequestModelInfer(&context_, &message_, &writer_, &queue_, &queue_, this);
+    context_.AsyncNotifyWhenDone(static_cast<Event*>(&done_));
+    methods_.RequestModelInfer(&context_, &message_, &writer_, &queue_, &queue_, tag());
   }
 
-  // The next event of this call.
-  void proceed(bool ok) {
-    if (isAnswered_ || !ok) {
+  // The arrival, or the end of the answer.
+  void proceed(bool ok) override {
+    if (isAnswered_) {
+      leave();
+      return;
+    }
+    if (!ok) {  // it has not begun, and has no further event
       delete this;
       return;
     }
     if (!gate_.begin()) {
-      delete this;
+      leave();
       return;
     }
     new InferCall(methods_, service_, clients_, gate_, queue_);
@@ -129,6 +142,24 @@ class InferCall {
   }
 
  private:
+  class Done : public Event {
+   public:
+    explicit Done(InferCall& call) : call_(call) {}
+    void proceed(bool) override {
+      call_.isCancelled_ = call_.context_.IsCancelled();
+      call_.leave();
+    }
+
+   private:
+    InferCall& call_;
+  };
+
+  void* tag() { return static_cast<Event*>(this); }
+
+  void leave() {
+    if (--events_ == 0) delete this;
+  }
+
   void start() {
     const Clock::time_point arrival = Clock::now();
     isAnswered_ = true;  // so the next event ends the call
@@ -152,6 +183,7 @@ class InferCall {
     if (const auto deadline = deadlineOf(context_)) {
       request_.deadline = std::min(request_.deadline.value_or(*deadline), *deadline);
     }
+    request_.isAbandoned = [this] { return isCancelled_.load(); };
     // The answer may end this call before infer() returns.
     const Computing computing(gate_.computing);
     request_.mayComputeHere = computing.mayCompute();
@@ -161,7 +193,7 @@ class InferCall {
   // Another thread may delete this call as soon as its answer is on the way.
   void fail(const Outcome& outcome) {
     Gate& gate = gate_;
-    writer_.FinishWithError(grpcStatusOf(outcome, context_), this);
+    writer_.FinishWithError(grpcStatusOf(outcome, context_), tag());
     gate.end();
   }
 
@@ -173,7 +205,7 @@ class InferCall {
     }
     fillResponse(request_, std::move(answer), response_);
     Gate& gate = gate_;
-    writer_.Finish(response_, grpc::Status::OK, this);
+    writer_.Finish(response_, grpc::Status::OK, tag());
     gate.end();
   }
 
@@ -188,6 +220,9 @@ class InferCall {
   grpc::ServerAsyncResponseWriter<inference::ModelInferResponse> writer_;
   InferRequest request_;
   Clients::Ticket ticket_;
+  Done done_{*this};
+  std::atomic<int> events_ = 2;  // still to come
+  std::atomic<bool> isCancelled_ = false;
   bool isAnswered_ = false;
 };
 
@@ -241,6 +276,7 @@ class GrpcServer::Implementation {
     if (!server_) return;
     if (auto* health = server_->GetHealthCheckService()) health->SetServingStatus(false);
     gate_.closeAndWait();
+    methods_.endStreams();
     server_->Shutdown(std::chrono::system_clock::now() + kPatience);
     gate_.endQueue();
     queue_->Shutdown();
@@ -263,7 +299,7 @@ class GrpcServer::Implementation {
   void work() {
     void* tag = nullptr;
     bool ok = false;
-    while (queue_->Next(&tag, &ok)) static_cast<InferCall*>(tag)->proceed(ok);
+    while (queue_->Next(&tag, &ok)) static_cast<Event*>(tag)->proceed(ok);
   }
 
   Service& service_;

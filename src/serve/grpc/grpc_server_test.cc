@@ -58,6 +58,12 @@ class GrpcServerTest : public testing::Test {
     return stub_->ModelInfer(&context, request, &response);
   }
 
+  std::shared_ptr<ServedModel> model() { return service_->repository().find("add", "").model; }
+  // The requests that have left the queue because their clients had gone.
+  uint64_t cancelled() {
+    return model()->statistics().failures[static_cast<size_t>(Fault::CANCELLED)];
+  }
+
   const TemporaryFolder folder_{"grpc"};
   Clients clients_{{}};
   std::unique_ptr<Service> service_;
@@ -171,6 +177,76 @@ TEST_F(GrpcServerTest, AStreamAnswersInOrder) {
   }
   EXPECT_FALSE(stream->Read(&response));
   EXPECT_TRUE(stream->Finish().ok());
+}
+
+// Two requests make a batch, and one alone waits for an hour.
+ModelSettings pairs() {
+  ModelSettings settings;
+  settings.maxBatch = 2;
+  settings.queueDelay = std::chrono::hours(1);
+  return settings;
+}
+
+TEST_F(GrpcServerTest, AStreamHasSeveralRequestsInFlight) {
+  start({}, "", pairs());
+  ClientContext context;
+  const auto stream = stub_->ModelStreamInfer(&context);
+  for (int i = 0; i < 4; ++i) ASSERT_TRUE(stream->Write(rawRequest({float(i), 0, 0})));
+  inference::ModelStreamInferResponse response;
+  for (int i = 0; i < 4; ++i) {
+    ASSERT_TRUE(stream->Read(&response));
+    EXPECT_EQ(floatsOf(response.infer_response().raw_output_contents(0))[0], 10 + float(i));
+  }
+  stream->WritesDone();
+  EXPECT_TRUE(stream->Finish().ok());
+  EXPECT_EQ(model()->statistics().executions, 2u);
+}
+
+TEST_F(GrpcServerTest, AnOpenStreamDoesNotKeepTheServerFromItsEnd) {
+  start();
+  ClientContext context;
+  const auto stream = stub_->ModelStreamInfer(&context);
+  ASSERT_TRUE(stream->Write(rawRequest({1, 0, 0})));
+  inference::ModelStreamInferResponse response;
+  ASSERT_TRUE(stream->Read(&response));
+  server_->stop();
+  EXPECT_FALSE(stream->Read(&response));
+  EXPECT_FALSE(stream->Finish().ok());
+}
+
+TEST_F(GrpcServerTest, ACancelledRequestLeavesTheQueue) {
+  start({}, "", pairs());
+  // The server may learn of a cancellation after the next request. Then both are computed, and the
+  // test tries again.
+  while (cancelled() == 0) {
+    ClientContext context;
+    inference::ModelInferResponse none;
+    std::thread canceller([&] {
+      while (model()->load().queued == 0) std::this_thread::yield();
+      context.TryCancel();
+    });
+    EXPECT_EQ(stub_->ModelInfer(&context, rawRequest({1, 2, 3}), &none).error_code(),
+              grpc::StatusCode::CANCELLED);
+    canceller.join();
+    inference::ModelInferResponse response;
+    ASSERT_TRUE(infer(rawRequest({4, 5, 6}), response).ok());
+    EXPECT_EQ(floatsOf(response.raw_output_contents(0))[0], 14);
+  }
+}
+
+TEST_F(GrpcServerTest, ACancelledStreamLeavesTheQueue) {
+  start({}, "", pairs());
+  while (cancelled() == 0) {
+    ClientContext context;
+    const auto stream = stub_->ModelStreamInfer(&context);
+    ASSERT_TRUE(stream->Write(rawRequest({1, 0, 0})));
+    while (model()->load().queued == 0) std::this_thread::yield();
+    context.TryCancel();
+    EXPECT_EQ(stream->Finish().error_code(), grpc::StatusCode::CANCELLED);
+    inference::ModelInferResponse response;
+    ASSERT_TRUE(infer(rawRequest({4, 5, 6}), response).ok());
+    EXPECT_EQ(floatsOf(response.raw_output_contents(0))[0], 14);
+  }
 }
 
 TEST_F(GrpcServerTest, TheDeadlineOfGrpcCounts) {

@@ -1,7 +1,6 @@
 #include "serve/grpc/service_methods.h"
 
 #include "serve/grpc/messages.h"
-#include "serve/protocol/waiter.h"
 
 namespace halyard::serve {
 
@@ -192,45 +191,23 @@ grpc::Status ServiceMethods::SystemSharedMemoryUnregister(
   return grpcStatusOf(service_.regions().remove(request->name()), *context);
 }
 
-InferAnswer ServiceMethods::inferOne(ServerContext& context,
-                                     const inference::ModelInferRequest& message,
-                                     inference::ModelInferResponse& response) {
-  const Clock::time_point arrival = Clock::now();
-  InferAnswer failure;
-  Clients::Ticket ticket;
-  failure.outcome = clients_.admit(authorizationOf(context), addressOf(context), ticket);
-  if (!failure.outcome.ok()) return failure;
-  Result<InferRequest> request = requestOf(message, arrival);
-  if (!request.ok()) {
-    Status status = request.takeStatus();
-    failure.outcome = Outcome::of(status.annotate(fmt::format("model '{}'", message.model_name())));
-    return failure;
+grpc::Status ServiceMethods::ModelStreamInfer(ServerContext* context, InferStream::Peer* peer) {
+  InferStream stream(service_, clients_, *context, *peer);
+  {
+    const std::lock_guard lock(streamsMutex_);
+    streams_.insert(&stream);
+    if (streamsEnd_) stream.end();
   }
-  Waiter waiter;
-  service_.infer(*request, arrival,
-                 [&waiter](InferAnswer given) { waiter.give(std::move(given)); });
-  InferAnswer answer = waiter.wait();
-  failure.outcome = answer.outcome;
-  if (answer.outcome.ok()) fillResponse(*request, std::move(answer), response);
-  return failure;
+  stream.run();
+  const std::lock_guard lock(streamsMutex_);
+  streams_.erase(&stream);
+  return grpc::Status::OK;
 }
 
-// Answers the requests of a stream in order. A request that fails does not end the stream.
-grpc::Status ServiceMethods::ModelStreamInfer(
-    ServerContext* context,
-    grpc::ServerReaderWriter<inference::ModelStreamInferResponse, inference::ModelInferRequest>*
-        stream) {
-  inference::ModelInferRequest message;
-  while (stream->Read(&message)) {
-    inference::ModelStreamInferResponse response;
-    const InferAnswer answer = inferOne(*context, message, *response.mutable_infer_response());
-    if (!answer.outcome.ok()) {
-      response.set_error_message(answer.outcome.text());
-      response.mutable_infer_response()->set_id(message.id());
-    }
-    if (!stream->Write(response)) break;
-  }
-  return grpc::Status::OK;
+void ServiceMethods::endStreams() {
+  const std::lock_guard lock(streamsMutex_);
+  streamsEnd_ = true;
+  for (InferStream* const stream : streams_) stream->end();
 }
 
 }  // namespace halyard::serve

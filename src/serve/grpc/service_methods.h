@@ -5,7 +5,11 @@
 
 #include <grpcpp/grpcpp.h>
 
+#include <mutex>
+#include <set>
+
 #include "serve/access/clients.h"
+#include "serve/grpc/infer_stream.h"
 #include "serve/grpc/inference.grpc.pb.h"
 #include "serve/service/service.h"
 
@@ -40,10 +44,7 @@ class ServiceMethods : public inference::GRPCInferenceService::WithAsyncMethod_M
   grpc::Status ModelMetadata(grpc::ServerContext* context,
                              const inference::ModelMetadataRequest* request,
                              inference::ModelMetadataResponse* response) override;
-  grpc::Status ModelStreamInfer(
-      grpc::ServerContext* context,
-      grpc::ServerReaderWriter<inference::ModelStreamInferResponse, inference::ModelInferRequest>*
-          stream) override;
+  grpc::Status ModelStreamInfer(grpc::ServerContext* context, InferStream::Peer* peer) override;
   grpc::Status ModelConfig(grpc::ServerContext* context,
                            const inference::ModelConfigRequest* request,
                            inference::ModelConfigResponse* response) override;
@@ -69,15 +70,19 @@ class ServiceMethods : public inference::GRPCInferenceService::WithAsyncMethod_M
       grpc::ServerContext* context, const inference::SystemSharedMemoryUnregisterRequest* request,
       inference::SystemSharedMemoryUnregisterResponse* response) override;
 
+  // Refuses further requests of streams, and ends each stream after those that it has.
+  void endStreams();
+
  private:
   grpc::Status check(grpc::ServerContext& context) const;
   grpc::Status find(grpc::ServerContext& context, const std::string& name,
                     const std::string& version, std::shared_ptr<ServedModel>& model) const;
-  InferAnswer inferOne(grpc::ServerContext& context, const inference::ModelInferRequest& message,
-                       inference::ModelInferResponse& response);
 
   serve::Service& service_;
   Clients& clients_;
+  std::mutex streamsMutex_;
+  std::set<InferStream*> streams_;
+  bool streamsEnd_ = false;
 };
 
 }  // namespace halyard::serve

@@ -138,6 +138,8 @@ ConnectionServer::ConnectionServer(ConnectionLimits limits)
 
 ConnectionServer::~ConnectionServer() = default;
 
+const SocketStream* ConnectionServer::presentConnection() { return presentStream; }
+
 // Tells the client if this is the last answer of its connection.
 void ConnectionServer::markLastAnswer(httplib::Response& response) const {
   const bool isLast = draining_ || (presentStream != nullptr && presentStream->isOutOfStep());

@@ -35,6 +35,9 @@ class ConnectionServer : public httplib::Server {
   // BAD_DATA for files that cannot be used.
   Status useTls(const TlsFiles& files);
 
+  // The connection whose request this thread answers; null in other threads.
+  static const SocketStream* presentConnection();
+
   // Ends idle connections now, and all others after their request. New ones are not accepted after
   // stop().
   void drain();

@@ -409,6 +409,8 @@ void HttpServer::infer(const InferenceCall& call, Response& response, const std:
   }
   parsed->model = call.model;
   parsed->version = call.version;
+  const SocketStream* const connection = ConnectionServer::presentConnection();
+  parsed->isAbandoned = [connection] { return connection->isClosedByClient(); };
   Waiter waiter;
   service_.infer(*parsed, call.arrival,
                  [&waiter](InferAnswer answer) { waiter.give(std::move(answer)); });

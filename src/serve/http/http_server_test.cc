@@ -46,7 +46,10 @@ class HttpServerTest : public testing::Test {
   }
 
   // Sends bytes as they are, and returns all that comes back.
-  std::string exchange(const std::string& bytes) const {
+  std::string exchange(const std::string& bytes) const { return receiveAll(sendAndClose(bytes)); }
+
+  // Sends bytes, and closes this direction of the connection.
+  int sendAndClose(const std::string& bytes) const {
     const int socket = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
     sockaddr_in address = {};
     address.sin_family = AF_INET;
@@ -60,6 +63,10 @@ class HttpServerTest : public testing::Test {
       sent += static_cast<size_t>(count);
     }
     ::shutdown(socket, SHUT_WR);
+    return socket;
+  }
+
+  static std::string receiveAll(int socket) {
     std::string answer;
     char buffer[4096];
     for (ssize_t got = 0; (got = ::recv(socket, buffer, sizeof(buffer), 0)) > 0;) {
@@ -98,6 +105,22 @@ TEST_F(HttpServerTest, TheDocumentsOfTheProtocol) {
     EXPECT_EQ(result->status, 200) << path;
     EXPECT_THAT(result->body, HasSubstr(expected)) << path;
   }
+}
+
+TEST_F(HttpServerTest, ARequestLeavesTheQueueWhenItsConnectionCloses) {
+  // Two requests make a batch, and one alone waits for ten seconds.
+  writeText(folder_.path() + "/add.json", R"({"max_batch_size":2,"max_queue_delay_us":10000000})");
+  start();
+  const auto model = service_->repository().find("add", "").model;
+  const int socket =
+      sendAndClose(std::string("POST ") + kInfer + " HTTP/1.1\r\nHost: h\r\nContent-Length: " +
+                   std::to_string(std::strlen(kBody)) + "\r\n\r\n" + kBody);
+  while (model->load().queued == 0) std::this_thread::yield();
+  const auto result = client_->Post(kInfer, kBody, "application/json");
+  ASSERT_TRUE(result);
+  EXPECT_EQ(result->status, 200) << result->body;
+  EXPECT_THAT(receiveAll(socket), HasSubstr("the client has gone"));
+  EXPECT_EQ(model->statistics().inferences, 1u);
 }
 
 TEST_F(HttpServerTest, Infers) {

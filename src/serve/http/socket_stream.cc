@@ -88,6 +88,11 @@ bool SocketStream::is_readable() const {
   return ::poll(&waiting, 1, 0) > 0;
 }
 
+bool SocketStream::isClosedByClient() const {
+  pollfd waiting = {socket_, POLLRDHUP, 0};
+  return ::poll(&waiting, 1, 0) > 0;
+}
+
 // Counts bytes that the library reads. The library reads a header byte by byte.
 bool SocketStream::isBeyondLimits(const char* bytes, size_t size) {
   if (std::chrono::steady_clock::now() > readBy_) return true;

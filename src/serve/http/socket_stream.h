@@ -42,6 +42,8 @@ class SocketStream : public httplib::Stream {
   bool isOutOfStep() const;
   bool hasBuffered() const { return begin_ != end_ || (tls_ != nullptr && SSL_pending(tls_) > 0); }
   bool flush();
+  // Whether the client has closed the connection, or its direction of it. Any thread may ask.
+  bool isClosedByClient() const;
 
   bool is_readable() const override;
   bool is_writable() const override { return !failed_; }

@@ -128,6 +128,7 @@ MetricFamily tritonFailuresOf(const std::vector<Sample>& samples) {
       family.add(std::move(labels), value);
     };
     add("REJECTED", count(sample, {Fault::OVERLOADED, Fault::UNAVAILABLE, Fault::LATE}));
+    add("CANCELED", count(sample, {Fault::CANCELLED}));
     add("BACKEND", count(sample, {Fault::INTERNAL}));
     add("OTHER", count(sample, {Fault::INVALID, Fault::UNSUPPORTED, Fault::NOT_FOUND}));
   }

@@ -12,7 +12,8 @@ struct Row {
 };
 
 // In the order of Fault. The codes of gRPC: 3 INVALID_ARGUMENT, 16 UNAUTHENTICATED, 5 NOT_FOUND, 14
-// UNAVAILABLE, 4 DEADLINE_EXCEEDED, 12 UNIMPLEMENTED, 13 INTERNAL.
+// UNAVAILABLE, 4 DEADLINE_EXCEEDED, 12 UNIMPLEMENTED, 13 INTERNAL, 1 CANCELLED. 499 is the number
+// that nginx logs for it.
 constexpr std::array<Row, kFaultCount> kRows = {{
     {"none", 200, 0},
     {"invalid", 400, 3},
@@ -23,6 +24,7 @@ constexpr std::array<Row, kFaultCount> kRows = {{
     {"late", 504, 4},
     {"unsupported", 501, 12},
     {"internal", 500, 13},
+    {"cancelled", 499, 1},
 }};
 
 }  // namespace

@@ -20,6 +20,7 @@ enum class Fault : uint8_t {
   LATE,             // the deadline has passed
   UNSUPPORTED,      // a part of the protocol that this server lacks
   INTERNAL,         // the model or a device has failed
+  CANCELLED,        // the client has gone before the computation
 };
 
 class Outcome {
@@ -44,12 +45,12 @@ class Outcome {
   std::chrono::milliseconds retryAfter_{};
 };
 
-// The status of an HTTP response: 200, 400, 401, 404, 429, 500, 501, 503 or 504.
+// The status of an HTTP response: 200, 400, 401, 404, 429, 499, 500, 501, 503 or 504.
 int httpStatusOf(Fault fault);
 // The value of grpc::StatusCode.
 int grpcCodeOf(Fault fault);
 // A word for metrics, such as "overloaded".
 std::string_view faultName(Fault fault);
-inline constexpr size_t kFaultCount = static_cast<size_t>(Fault::INTERNAL) + 1;
+inline constexpr size_t kFaultCount = static_cast<size_t>(Fault::CANCELLED) + 1;
 
 }  // namespace halyard::serve

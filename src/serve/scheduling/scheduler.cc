@@ -94,18 +94,34 @@ bool Scheduler::isWaitingForBatch(Clock::time_point now) const {
          now < queue_.frontArrival() + limits_.queueDelay;
 }
 
+// Takes the requests whose clients have gone out of the batch, and answers them.
+void Scheduler::dropAbandoned(std::vector<QueuedRequestPtr>& batch) {
+  std::vector<QueuedRequestPtr> kept;
+  for (QueuedRequestPtr& request : batch) {
+    const auto& isAbandoned = request->request->isAbandoned;
+    if (isAbandoned && isAbandoned()) {
+      refuse(std::move(request),
+             {Fault::CANCELLED, fmt::format("{}: the client has gone", model_)});
+    } else {
+      kept.push_back(std::move(request));
+    }
+  }
+  batch = std::move(kept);
+}
+
 // Computes a batch on an idle instance. The lock is held before and after.
 void Scheduler::run(std::unique_lock<std::mutex>& lock, std::vector<QueuedRequestPtr> batch) {
   Instance* const instance = idle_.back();
   idle_.pop_back();
   lock.unlock();
+  dropAbandoned(batch);
   int64_t rows = 0;
   for (const QueuedRequestPtr& request : batch) rows += request->rows;
   const Clock::time_point start = Clock::now();
-  instance->compute(std::move(batch));
-  const std::chrono::nanoseconds perRow = (Clock::now() - start) / rows;
+  if (rows != 0) instance->compute(std::move(batch));
+  const std::chrono::nanoseconds time = Clock::now() - start;
   lock.lock();
-  perRow_ = perRow_.count() == 0 ? perRow : (perRow_ * 7 + perRow) / 8;
+  if (rows != 0) perRow_ = perRow_.count() == 0 ? time / rows : (perRow_ * 7 + time / rows) / 8;
   idle_.push_back(instance);
   if (!queue_.empty()) {
     work_.notify_one();

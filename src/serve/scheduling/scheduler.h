@@ -57,6 +57,7 @@ class Scheduler {
   std::chrono::nanoseconds expectedWait() const;
   Outcome refusal(const QueuedRequest& request) const;
   void refuse(QueuedRequestPtr request, Outcome outcome);
+  void dropAbandoned(std::vector<QueuedRequestPtr>& batch);
   void answerLate(std::vector<QueuedRequestPtr> requests);
 
   const std::string model_;

@@ -87,6 +87,23 @@ TEST_F(ServedModelTest, DependentElementsAreNotBatched) {
   EXPECT_THAT(floatsOf(infer(*model, request).outputs[0]), ElementsAre(2, 4, 6));
 }
 
+TEST_F(ServedModelTest, ARequestWhoseClientHasGoneIsNotComputed) {
+  const auto model = load(additionModel(), batchesOf(2, std::chrono::hours(1)));
+  ASSERT_TRUE(model);
+  InferRequest abandoned = requestFor("m", {1, 2, 3});
+  abandoned.isAbandoned = [] { return true; };
+  Waiter waiter;
+  model->submit(abandoned, Clock::now(),
+                [&](InferAnswer answer) { waiter.give(std::move(answer)); });
+  InferRequest other = requestFor("m", {4, 5, 6});
+  other.isAbandoned = [] { return false; };
+  EXPECT_THAT(floatsOf(infer(*model, other).outputs[0]), ElementsAre(14, 25, 36));
+  const InferAnswer answer = waiter.wait();
+  EXPECT_EQ(answer.outcome.fault(), Fault::CANCELLED);
+  EXPECT_THAT(answer.outcome.text(), HasSubstr("the client has gone"));
+  EXPECT_EQ(model->statistics().inferences, 1u);
+}
+
 TEST_F(ServedModelTest, RequestsAreJoined) {
   const auto model = load(additionModel(), batchesOf(4, std::chrono::seconds(20)));
   ASSERT_TRUE(model);
