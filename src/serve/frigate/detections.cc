@@ -122,6 +122,77 @@ Result<Detections> decodeYolox(std::span<const OutputTensor> outputs, InputSize 
   return bestOf(std::move(candidates));
 }
 
+// Rows [N,7] of batch, xMin, yMin, xMax, yMax, score and class, already chosen and sorted by the
+// model. A class of -1 ends them.
+Result<Detections> decodeYoloNas(std::span<const OutputTensor> outputs, InputSize size) {
+  constexpr size_t kFields = 7;
+  if (outputs.size() != 1 || outputs[0].shape.empty() || outputs[0].shape.back() != kFields) {
+    return badData("expected one output of the shape [boxes,7]");
+  }
+  HALYARD_ASSIGN_OR_RETURN(const std::vector<float> values, floatsOf(outputs[0]));
+  Detections found = {};
+  const size_t rows = std::min(values.size() / kFields, found.size());
+  for (size_t i = 0; i < rows; ++i) {
+    const float* const v = values.data() + i * kFields;
+    if (!(v[6] >= 0)) break;
+    found[i] = {
+        v[6], v[5], v[2] / size.height, v[1] / size.width, v[4] / size.height, v[3] / size.width};
+  }
+  return found;
+}
+
+// Labels [1,N], boxes [1,N,4] as xMin, yMin, xMax, yMax in pixels, and scores [1,N].
+Result<Detections> decodeDfine(std::span<const OutputTensor> outputs, InputSize size) {
+  if (outputs.size() != 3) {
+    return badData("{} outputs, expected labels, boxes and scores", outputs.size());
+  }
+  HALYARD_ASSIGN_OR_RETURN(const std::vector<float> labels, floatsOf(outputs[0]));
+  HALYARD_ASSIGN_OR_RETURN(const std::vector<float> boxes, floatsOf(outputs[1]));
+  HALYARD_ASSIGN_OR_RETURN(const std::vector<float> scores, floatsOf(outputs[2]));
+  if (labels.size() != scores.size() || boxes.size() != 4 * scores.size()) {
+    return badData("{} labels, {} numbers of boxes and {} scores, expected 1 to 4 to 1",
+                   labels.size(), boxes.size(), scores.size());
+  }
+  std::vector<Detection> candidates;
+  for (size_t i = 0; i < scores.size(); ++i) {
+    if (!(scores[i] >= kLeastScore)) continue;
+    const float* const box = boxes.data() + 4 * i;
+    candidates.push_back({labels[i], scores[i], box[1] / size.height, box[0] / size.width,
+                          box[3] / size.height, box[2] / size.width});
+  }
+  return bestOf(std::move(candidates));
+}
+
+// Boxes [1,N,4] as centre and size, in shares of the input, and logits [1,N,C]. Class 0 is the
+// background, so that the result counts the classes from the second logit.
+Result<Detections> decodeRfDetr(std::span<const OutputTensor> outputs) {
+  if (outputs.size() != 2 || outputs[1].shape.size() != 3 || outputs[1].shape[2] < 2) {
+    return badData("expected boxes [1,boxes,4] and logits [1,boxes,classes]");
+  }
+  HALYARD_ASSIGN_OR_RETURN(const std::vector<float> boxes, floatsOf(outputs[0]));
+  HALYARD_ASSIGN_OR_RETURN(const std::vector<float> logits, floatsOf(outputs[1]));
+  const auto count = static_cast<size_t>(outputs[1].shape[1]);
+  const auto classes = static_cast<size_t>(outputs[1].shape[2]);
+  if (boxes.size() != 4 * count || logits.size() != count * classes) {
+    return badData("{} numbers of boxes and {} logits for the shape {}", boxes.size(),
+                   logits.size(), shapeText(outputs[1].shape));
+  }
+  std::vector<Detection> candidates;
+  for (size_t i = 0; i < count; ++i) {
+    const std::span<const float> row(logits.data() + i * classes, classes);
+    const float largest = *std::ranges::max_element(row);
+    float sum = 0;
+    for (const float logit : row) sum += std::exp(logit - largest);
+    const auto best = std::ranges::max_element(row.subspan(1));
+    const float score = std::exp(*best - largest) / sum;
+    if (!(score >= kLeastScore)) continue;
+    const float* const box = boxes.data() + 4 * i;
+    candidates.push_back(ofCentre(static_cast<float>(best - row.begin() - 1), score, box[0], box[1],
+                                  box[2], box[3], {1, 1}));
+  }
+  return bestOf(std::move(candidates));
+}
+
 float areaOf(const Detection& box) {
   return std::max(0.0F, box.yMax - box.yMin) * std::max(0.0F, box.xMax - box.xMin);
 }
@@ -163,8 +234,12 @@ Result<Detections> decodeDetections(const std::string& modelType,
   if (modelType == "ssd") return decodeSsd(outputs);
   if (modelType == "yologeneric" || modelType == "yolo-generic") return decodeYolo(outputs, size);
   if (modelType == "yolox") return decodeYolox(outputs, size);
-  return badData("the model type '{}' is not supported, expected ssd, yologeneric or yolox",
-                 modelType);
+  if (modelType == "yolonas") return decodeYoloNas(outputs, size);
+  if (modelType == "dfine") return decodeDfine(outputs, size);
+  if (modelType == "rfdetr") return decodeRfDetr(outputs);
+  return badData(
+      "the model type '{}' is unknown, expected ssd, yologeneric, yolox, yolonas, dfine or rfdetr",
+      modelType);
 }
 
 }  // namespace halyard::serve

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/log.h"
+#include "serve/frigate/real_values.h"
 #include "serve/protocol/waiter.h"
 
 namespace halyard::serve {
@@ -60,6 +61,47 @@ Status convertPicture(const std::string& dtype, std::string_view bytes, InputTen
     }
   }
   input.bytes = input.own;
+  return okStatus();
+}
+
+// The size of a picture [1,H,W,3] or [1,3,H,W].
+InputSize sizeOf(const std::vector<int64_t>& shape) {
+  if (shape.size() != 4) return {};
+  const bool isChannelsFirst = shape[1] == 3 && shape[3] != 3;
+  const size_t height = isChannelsFirst ? 2 : 1;
+  return {static_cast<float>(shape[height]), static_cast<float>(shape[height + 1])};
+}
+
+// D-FINE takes the height and the width of the picture as a second input.
+Status fillSize(InputSize size, InputTensor& input) {
+  if (input.datatype != Datatype::INT64 && input.datatype != Datatype::INT32) {
+    return badData("input '{}' is {}, expected INT64", input.name, datatypeName(input.datatype));
+  }
+  for (const float extent : {size.height, size.width}) {
+    const auto value = static_cast<int64_t>(extent);
+    const auto* const begin = reinterpret_cast<const uint8_t*>(&value);
+    input.own.insert(input.own.end(), begin, begin + datatypeSize(input.datatype));
+  }
+  input.bytes = input.own;
+  return okStatus();
+}
+
+// The input of the rank of a picture, and for D-FINE its size.
+Status addInputs(const std::vector<TensorInfo>& infos, const std::vector<int64_t>& shape,
+                 const std::string& dtype, std::string_view bytes, InferRequest& request) {
+  if (shape.size() != 4) return badData("the picture has {} dimensions", shape.size());
+  for (const TensorInfo& info : infos) {
+    InputTensor& input = request.inputs.emplace_back();
+    input.name = info.name;
+    input.datatype = info.datatype;
+    if (info.shape.size() == shape.size()) {
+      input.shape = shape;
+      HALYARD_RETURN_IF_ERROR(convertPicture(dtype, bytes, input));
+    } else {
+      input.shape = {1, 2};
+      HALYARD_RETURN_IF_ERROR(fillSize(sizeOf(shape), input));
+    }
+  }
   return okStatus();
 }
 
@@ -158,27 +200,19 @@ Result<Detections> Detector::detect(const std::string& client, std::string_view 
   }
   const Repository::Found found = service_.repository().find(request.model, "");
   if (!found.model) return badData("{}", found.outcome.text());
-  if (found.model->inputs().size() != 1) {
-    return badData("model '{}' has {} inputs, expected 1", request.model,
-                   found.model->inputs().size());
-  }
-  const TensorInfo& info = found.model->inputs()[0];
-  InputTensor& input = request.inputs.emplace_back();
-  input.name = info.name;
-  input.datatype = info.datatype;
-  HALYARD_ASSIGN_OR_RETURN(input.shape, shapeOf(fields));
-  HALYARD_RETURN_IF_ERROR(convertPicture(textField(fields, "dtype"), bytes, input));
+  HALYARD_ASSIGN_OR_RETURN(const std::vector<int64_t> shape, shapeOf(fields));
+  const InputSize size = sizeOf(shape);
+  HALYARD_RETURN_IF_ERROR(
+      addInputs(found.model->inputs(), shape, textField(fields, "dtype"), bytes, request),
+      "model '{}'", request.model);
   Waiter waiter;
   service_.infer(request, Clock::now(),
                  [&waiter](InferAnswer answer) { waiter.give(std::move(answer)); });
-  const InferAnswer answer = waiter.wait();
+  InferAnswer answer = waiter.wait();
   if (!answer.outcome.ok()) return badData("{}", answer.outcome.text());
-  if (input.shape.size() != 4) return badData("the picture has {} dimensions", input.shape.size());
-  // [1,H,W,3] or [1,3,H,W].
-  const bool isChannelsFirst = input.shape[1] == 3 && input.shape[3] != 3;
-  const size_t height = isChannelsFirst ? 2 : 1;
-  const InputSize size = {static_cast<float>(input.shape[height]),
-                          static_cast<float>(input.shape[height + 1])};
+  for (size_t i = 0; i < answer.outputs.size(); ++i) {
+    HALYARD_RETURN_IF_ERROR(makeReal(found.model->outputs()[i], answer.outputs[i]));
+  }
   return decodeDetections(textField(fields, "model_type"), answer.outputs, size);
 }
 

@@ -7,12 +7,14 @@
 #include "base/temporary_folder_for_test.h"
 #include "serve/frigate/detections.h"
 #include "serve/frigate/detector.h"
+#include "serve/frigate/real_values.h"
 #include "serve/frigate/zmq_server.h"
 #include "serve/models_for_test.h"
 
 namespace halyard::serve {
 namespace {
 
+using import::ModelWriter;
 using testing::HasSubstr;
 
 OutputTensor floats(std::vector<int64_t> shape, const std::vector<float>& values) {
@@ -75,16 +77,112 @@ TEST(FrigateDetections, FaultsAreExplained) {
   EXPECT_FALSE(decodeDetections("yologeneric", std::vector{floats({1, 2}, {})}, {32, 32}).ok());
 }
 
-// The picture is the prediction: float [1,4,4,3] becomes [1,6,8], two classes and eight boxes.
-import::ModelWriter pictureModel(){import::ModelWriter w;
-const int32_t x = w.floats("x", {1, 4, 4, 3});
-const int32_t shape = w.intConstant("shape", {1, 6, 8});
-const int32_t y = w.floats("y", {1, 6, 8});
-w.node(import::tfl::BuiltinOperator::RESHAPE, {x, shape}, {y});
-w.inputs = {x};
-w.outputs = {y};
-return w;
-}  // namespace
+TEST(FrigateDetections, YoloNas) {
+  const auto found = decodeDetections(
+      "yolonas", std::vector{floats({3, 7}, {0, 8, 4, 16, 24, .9F, 2, 0, 0, 0, 32, 32, .5F, 1,  //
+                                             0, 0, 0, 0,  0,  0,   -1})},
+      {32, 64});
+  ASSERT_TRUE(found.ok()) << found.status().toString();
+  EXPECT_EQ((*found)[0].classId, 2);
+  EXPECT_FLOAT_EQ((*found)[0].score, .9F);
+  EXPECT_FLOAT_EQ((*found)[0].yMin, .125F);
+  EXPECT_FLOAT_EQ((*found)[0].xMin, .125F);
+  EXPECT_FLOAT_EQ((*found)[0].yMax, .75F);
+  EXPECT_FLOAT_EQ((*found)[0].xMax, .25F);
+  EXPECT_EQ((*found)[1].classId, 1);
+  EXPECT_EQ((*found)[2].classId, 0);
+}
+
+TEST(FrigateDetections, DfineDropsWeakAndOverlappingBoxes) {
+  const std::vector<OutputTensor> outputs = {
+      floats({1, 4}, {3, 3, 5, 5}),
+      floats({1, 4, 4}, {0, 8, 32, 16, 1, 8, 32, 16, 0, 0, 8, 8, 16, 16, 32, 32}),
+      floats({1, 4}, {.8F, .6F, .39F, .7F})};
+  const auto found = decodeDetections("dfine", outputs, {32, 64});
+  ASSERT_TRUE(found.ok()) << found.status().toString();
+  EXPECT_EQ((*found)[0].classId, 3);
+  EXPECT_FLOAT_EQ((*found)[0].yMin, .25F);
+  EXPECT_FLOAT_EQ((*found)[0].xMin, 0);
+  EXPECT_FLOAT_EQ((*found)[0].yMax, .5F);
+  EXPECT_FLOAT_EQ((*found)[0].xMax, .5F);
+  EXPECT_EQ((*found)[1].classId, 5);
+  EXPECT_FLOAT_EQ((*found)[1].score, .7F);
+  EXPECT_EQ((*found)[2].score, 0);
+}
+
+TEST(FrigateDetections, RfDetrHasABackgroundClass) {
+  // The first box is background. The second one has the class 1, with e^2 of e^2 + 2 + e^-1.
+  const std::vector<OutputTensor> outputs = {
+      floats({1, 2, 4}, {.5F, .5F, 1, 1, .5F, .25F, .5F, .25F}),
+      floats({1, 2, 4}, {9, 0, 0, 0, 0, 0, 2, -1})};
+  const auto found = decodeDetections("rfdetr", outputs, {32, 32});
+  ASSERT_TRUE(found.ok()) << found.status().toString();
+  EXPECT_EQ((*found)[0].classId, 1);
+  EXPECT_NEAR((*found)[0].score, std::exp(2.0) / (std::exp(2.0) + 2 + std::exp(-1.0)), 1e-6);
+  EXPECT_FLOAT_EQ((*found)[0].yMin, .125F);
+  EXPECT_FLOAT_EQ((*found)[0].xMin, .25F);
+  EXPECT_FLOAT_EQ((*found)[0].yMax, .375F);
+  EXPECT_FLOAT_EQ((*found)[0].xMax, .75F);
+  EXPECT_EQ((*found)[1].score, 0);
+}
+
+TEST(FrigateDetections, QuantisedOutputsBecomeReal) {
+  OutputTensor output{"out", Datatype::INT8, {3}, std::string("\x80\x00\x7f", 3)};
+  ASSERT_TRUE(makeReal({"out", Datatype::INT8, {3}, .5F, -128}, output).ok());
+  EXPECT_THAT(floatsOf(output), testing::ElementsAre(0, 64, 127.5F));
+  OutputTensor labels{"out", Datatype::INT64, {1}, std::string("\x07\0\0\0\0\0\0\0", 8)};
+  ASSERT_TRUE(makeReal({"out", Datatype::INT64, {1}}, labels).ok());
+  EXPECT_THAT(floatsOf(labels), testing::ElementsAre(7));
+  OutputTensor half{"out", Datatype::FP16, {1}, "ab"};
+  EXPECT_THAT(makeReal({"out", Datatype::FP16, {1}}, half).message(), HasSubstr("is FP16"));
+}
+
+// The picture is the prediction: [1,4,4,3] becomes [1,6,8], two classes and eight boxes. The real
+// values of a quantised model are a quarter of the stored ones.
+ModelWriter pictureModel(bool isQuantised = false) {
+  ModelWriter w;
+  const auto tensor = [&](const char* name, const std::vector<int32_t>& shape) {
+    return isQuantised ? w.quantised(name, import::tfl::TensorType::UINT8, shape, .25F, 0)
+                       : w.floats(name, shape);
+  };
+  const int32_t x = tensor("x", {1, 4, 4, 3});
+  const int32_t shape = w.intConstant("shape", {1, 6, 8});
+  const int32_t y = tensor("y", {1, 6, 8});
+  w.node(import::tfl::BuiltinOperator::RESHAPE, {x, shape}, {y});
+  w.inputs = {x};
+  w.outputs = {y};
+  return w;
+}
+
+// As D-FINE: a picture [1,2,2,3] is three boxes, its means are their scores. Their labels are the
+// height, the width and the height of the picture.
+ModelWriter modelWithSizes() {
+  namespace tfl = import::tfl;
+  ModelWriter w;
+  const int32_t x = w.floats("images", {1, 2, 2, 3});
+  const auto integers = [&](const char* name, const std::vector<int32_t>& shape) {
+    import::TensorSpec spec;
+    spec.name = name;
+    spec.type = tfl::TensorType::INT32;
+    spec.shape = shape;
+    return w.tensor(spec);
+  };
+  const int32_t sizes = integers("orig_target_sizes", {1, 2});
+  const int32_t labels = integers("labels", {1, 3});
+  w.node(tfl::BuiltinOperator::GATHER, {sizes, w.intConstant("indices", {0, 1, 0})}, {labels},
+         tfl::BuiltinOptions::GatherOptions,
+         [](flatbuffers::FlatBufferBuilder& b) { return tfl::CreateGatherOptions(b, /*axis=*/1); });
+  const int32_t boxes = w.floats("boxes", {1, 3, 4});
+  w.node(tfl::BuiltinOperator::RESHAPE, {x, w.intConstant("shape", {1, 3, 4})}, {boxes});
+  const int32_t scores = w.floats("scores", {1, 3});
+  w.node(tfl::BuiltinOperator::MEAN, {x, w.intConstant("axes", {1, 2})}, {scores},
+         tfl::BuiltinOptions::ReducerOptions, [](flatbuffers::FlatBufferBuilder& b) {
+           return tfl::CreateReducerOptions(b, /*keep_dims=*/false);
+         });
+  w.inputs = {x, sizes};
+  w.outputs = {labels, boxes, scores};
+  return w;
+}
 
 constexpr const char* kHeader =
     R"({"shape":[1,4,4,3],"dtype":"float32","model_type":"yologeneric","other":1})";
@@ -129,6 +227,42 @@ TEST_F(FrigateTest, MessagesAreAnswered) {
   EXPECT_FLOAT_EQ(scoreOf(detector.answer("b", {kHeader, picture()})[0]), .75F);
 }
 
+TEST_F(FrigateTest, QuantisedOutputsAreDecoded) {
+  writeFile(folder_.path() + "/models/quantised.tflite", pictureModel(true).bytes());
+  ASSERT_TRUE(service_.repository().load("quantised").ok());
+  Detector detector(service_, "");
+  detector.answer("a", {R"({"model_request":true,"model_name":"quantised.tflite"})"});
+  std::string stored(48, '\0');
+  for (size_t field = 0; field < 4; ++field) stored[field * 8] = 8;
+  stored[5 * 8] = 3;
+  EXPECT_FLOAT_EQ(
+      scoreOf(detector.answer(
+          "a", {R"({"shape":[1,4,4,3],"dtype":"uint8","model_type":"yologeneric"})", stored})[0]),
+      .75F);
+}
+
+TEST_F(FrigateTest, DfineTakesTheSizeOfThePicture) {
+  writeFile(folder_.path() + "/models/dfine.tflite", modelWithSizes().bytes());
+  const Outcome loaded = service_.repository().load("dfine");
+  ASSERT_TRUE(loaded.ok()) << loaded.text();
+  Detector detector(service_, "");
+  detector.answer("a", {R"({"model_request":true,"model_name":"dfine.tflite"})"});
+  // The boxes are [1,.25,0,1], [.25,0,1,.25] and [0,1,.25,0]; only the first mean is above 0.4.
+  const std::vector<uint8_t> bytes =
+      import::bytesOf<float>({1, .25F, 0, 1, .25F, 0, 1, .25F, 0, 1, .25F, 0});
+  const std::string frame =
+      detector.answer("a", {R"({"shape":[1,2,2,3],"dtype":"float32","model_type":"dfine"})",
+                            std::string(bytes.begin(), bytes.end())})[0];
+  Detections found;
+  ASSERT_EQ(frame.size(), sizeof(found));
+  std::memcpy(found.data(), frame.data(), sizeof(found));
+  EXPECT_EQ(found[0].classId, 2);
+  EXPECT_FLOAT_EQ(found[0].score, 1);
+  EXPECT_FLOAT_EQ(found[0].xMin, .5F);
+  EXPECT_FLOAT_EQ(found[0].yMax, .5F);
+  EXPECT_EQ(found[1].score, 0);
+}
+
 TEST_F(FrigateTest, HostileMessagesHarmNothing) {
   Detector detector(service_, folder_.path() + "/models");
   EXPECT_EQ(scoreOf(detector.answer("a", {})[0]), 0);
@@ -166,5 +300,5 @@ TEST_F(FrigateTest, TheSocketAnswersFrigatesClient) {
   server.stop();
 }
 
-}  // namespace halyard::serve
+}  // namespace
 }  // namespace halyard::serve

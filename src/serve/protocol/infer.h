@@ -24,6 +24,8 @@ struct TensorInfo {
   std::string name;
   Datatype datatype = Datatype::FP32;
   std::vector<int64_t> shape;
+  float scale = 0;  // of quantised values; 0: they are not quantised
+  int32_t zeroPoint = 0;
 };
 
 // A place in a region of shared memory that takes the place of bytes in the message.

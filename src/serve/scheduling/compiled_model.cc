@@ -71,7 +71,7 @@ Result<TensorInfo> tensorInfoOf(const import::ModelPort& port) {
     return badData("'{}' is of the type {}, which the protocol lacks", port.name,
                    operandTypeName(port.type));
   }
-  TensorInfo info{port.name, *datatype, {}};
+  TensorInfo info{port.name, *datatype, {}, port.scale, port.zeroPoint};
   for (const uint32_t extent : port.dims) {
     info.shape.push_back(extent == 0 ? -1 : static_cast<int64_t>(extent));
   }
