@@ -14,6 +14,7 @@
 
 #include "serve/grpc/messages.h"
 #include "serve/grpc/service_methods.h"
+#include "serve/protocol/trace_context.h"
 
 namespace halyard::serve {
 namespace {
@@ -183,6 +184,7 @@ class InferCall : public Event {
     if (const auto deadline = deadlineOf(context_)) {
       request_.deadline = std::min(request_.deadline.value_or(*deadline), *deadline);
     }
+    request_.trace = traceOf(metadataOf(context_, "traceparent"));
     request_.isAbandoned = [this] { return isCancelled_.load(); };
     // The answer may end this call before infer() returns.
     const Computing computing(gate_.computing);

@@ -4,6 +4,7 @@
 
 #include "serve/grpc/messages.h"
 #include "serve/grpc/service_methods.h"
+#include "serve/protocol/trace_context.h"
 
 namespace halyard::serve {
 namespace {
@@ -78,6 +79,7 @@ void InferStream::start(Slot& slot) {
   }
   slot.request = std::move(*request);
   slot.request.mayComputeHere = false;  // this thread reads the next request
+  slot.request.trace = traceOf(metadataOf(context_, "traceparent"));
   slot.request.isAbandoned = [this] { return isGone_.load(); };
   service_.infer(slot.request, arrival,
                  [this, &slot](InferAnswer answer) { finish(slot, std::move(answer)); });

@@ -15,9 +15,9 @@ grpc::Status grpcStatusOf(const Outcome& outcome, ServerContext& context) {
   return {static_cast<grpc::StatusCode>(grpcCodeOf(outcome.fault())), outcome.text()};
 }
 
-std::string authorizationOf(const ServerContext& context) {
+std::string metadataOf(const ServerContext& context, const char* name) {
   const auto& metadata = context.client_metadata();
-  const auto found = metadata.find("authorization");
+  const auto found = metadata.find(name);
   if (found == metadata.end()) return "";
   return {found->second.data(), found->second.size()};
 }

@@ -18,8 +18,11 @@ namespace halyard::serve {
 // The gRPC status of an outcome. A failure that a repetition may cure gets the time of the
 // repetition into the trailing metadata, which gRPC's own retries use.
 grpc::Status grpcStatusOf(const Outcome& outcome, grpc::ServerContext& context);
-// The value of the metadata `authorization`; empty without it.
-std::string authorizationOf(const grpc::ServerContext& context);
+// A value of the client's metadata; empty without it.
+std::string metadataOf(const grpc::ServerContext& context, const char* name);
+inline std::string authorizationOf(const grpc::ServerContext& context) {
+  return metadataOf(context, "authorization");
+}
 // The client's address without its port.
 std::string addressOf(const grpc::ServerContext& context);
 

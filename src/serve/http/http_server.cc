@@ -5,6 +5,7 @@
 
 #include "serve/http/documents.h"
 #include "serve/protocol/json_infer.h"
+#include "serve/protocol/trace_context.h"
 #include "serve/protocol/waiter.h"
 
 namespace halyard::serve {
@@ -372,7 +373,9 @@ void HttpServer::answerPost(const Request& request, Response& response,
     } else if (!budget.take(kMemoryOfJson * (*length).value_or(body.size()))) {
       answerError(response, tooManyBytes());
     } else {
-      infer({model->name, model->version, *length, arrival}, response, body);
+      infer({model->name, model->version, *length, traceOf(request.get_header_value("traceparent")),
+             arrival},
+            response, body);
     }
     return;
   }
@@ -409,6 +412,7 @@ void HttpServer::infer(const InferenceCall& call, Response& response, const std:
   }
   parsed->model = call.model;
   parsed->version = call.version;
+  parsed->trace = call.trace;
   const SocketStream* const connection = ConnectionServer::presentConnection();
   parsed->isAbandoned = [connection] { return connection->isClosedByClient(); };
   Waiter waiter;

@@ -62,6 +62,7 @@ class HttpServer {
     std::string model;
     std::string version;
     std::optional<size_t> jsonLength;  // as in parseJsonInfer
+    std::string trace;                 // as in InferRequest
     Clock::time_point arrival;
   };
   Result<InferRequest> parse(const InferenceCall& call, const std::string& body) const;

@@ -66,6 +66,7 @@ struct InferRequest {
   std::vector<WantedOutput> outputs;  // empty: all, in the model's order
   bool binaryOutputs = false;         // for outputs that do not say
   bool mayComputeHere = true;         // whether the thread that submits it may compute it
+  std::string trace;                  // of the client, see traceOf; empty: none
   // Whether its client has gone. Any thread may ask until the answer. Empty: it has not.
   std::function<bool()> isAbandoned;
 };

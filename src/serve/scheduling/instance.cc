@@ -119,6 +119,10 @@ void Instance::computeTogether(std::span<const QueuedRequestPtr> batch, bool may
   const uint32_t size = sizeFor(rows);
   const TraceSlice slice(
       fmt::format("serve {}: {} in {} requests", shape_.name, rows, batch.size()));
+  // The marks that join the traces of clients with this one.
+  for (const QueuedRequestPtr& request : batch) {
+    if (!request->request->trace.empty()) const TraceSlice mark(request->request->trace);
+  }
   ExecutionTimes times;
   const Status status = execute(size, batch, times);
   if (!status.ok() && mayDivide) {
