@@ -5,11 +5,12 @@
 
 It needs the package `tritonclient[http,grpc]` (python/environment).
 """
+import asyncio
 import os
 import pathlib
+import queue
 import shutil
 import signal
-import subprocess
 import sys
 import tempfile
 import threading
@@ -17,49 +18,14 @@ import time
 
 import numpy as np
 import tritonclient.grpc as triton_grpc
+import tritonclient.grpc.aio as triton_grpc_aio
 import tritonclient.http as triton_http
+import tritonclient.http.aio as triton_http_aio
 import tritonclient.utils.shared_memory as shm
+from halyard_server import INPUT, MODEL, OUTPUT, ROOT, SHAPE, Server
 from tritonclient.utils import InferenceServerException
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
 BUILD = pathlib.Path(sys.argv[1]).resolve()
-MODEL, INPUT, OUTPUT = "fashion_mnist_float", "serving_default_image:0", "StatefulPartitionedCall_1:0"
-SHAPE = [1, 28, 28, 1]
-
-
-class Server:
-    """A server with ports of its own, and the driver for the CPU in a process of its own."""
-
-    def __init__(self, folder, *options):
-        environment = dict(os.environ, HALYARD_DRIVER_FILES=str(BUILD / "share/halyard/drivers.d/cpu.json"))
-        self.process = subprocess.Popen(
-            [BUILD / "bin/halyard-serve", folder, "--http-port", "0", "--grpc-port", "0", *options],
-            stdout=subprocess.PIPE, text=True, env=environment)
-        self.http = self.process.stdout.readline().split()[1]
-        self.grpc = self.process.stdout.readline().split()[1]
-        deadline = time.time() + 60
-        client = triton_http.InferenceServerClient(self.http)
-        while not client.is_server_ready():
-            assert time.time() < deadline, "the server is not ready after a minute"
-            time.sleep(0.05)
-
-    def driver(self):
-        """The process id of the driver. A new one may take a moment to start."""
-        deadline = time.time() + 60
-        while time.time() < deadline:
-            children = pathlib.Path(f"/proc/{self.process.pid}/task").glob("*/children")
-            try:
-                for child in " ".join(each.read_text() for each in children).split():
-                    if "driver" in pathlib.Path(f"/proc/{child}/cmdline").read_text():
-                        return int(child)
-            except FileNotFoundError:
-                pass  # a thread or a driver has ended meanwhile
-            time.sleep(0.02)
-        raise AssertionError("the server has no driver")
-
-    def end(self):
-        self.process.send_signal(signal.SIGTERM)
-        assert self.process.wait(60) == 0, "the server ends with success"
 
 
 def each_client(server):
@@ -67,10 +33,14 @@ def each_client(server):
     yield triton_grpc, triton_grpc.InferenceServerClient(server.grpc)
 
 
-def infer(module, client, picture, **arguments):
+def tensor_of(module, picture):
     tensor = module.InferInput(INPUT, list(picture.shape), "FP32")
     tensor.set_data_from_numpy(picture)
-    return client.infer(MODEL, [tensor], **arguments).as_numpy(OUTPUT)
+    return tensor
+
+
+def infer(module, client, picture, **arguments):
+    return client.infer(MODEL, [tensor_of(module, picture)], **arguments).as_numpy(OUTPUT)
 
 
 def check_documents(module, client):
@@ -133,6 +103,52 @@ def check_shared_memory(module, client):
         shm.destroy_shared_memory_region(region)
 
 
+def check_asynchronous(module, client):
+    """The call that returns before its answer, and the clients for asyncio."""
+    pictures = np.random.default_rng(4).random((8, *SHAPE), np.float32)
+    expected = [infer(module, client, each) for each in pictures]
+    if module is triton_http:
+        calls = [client.async_infer(MODEL, [tensor_of(module, each)]) for each in pictures]
+        found = [call.get_result() for call in calls]
+    else:
+        answers = queue.Queue()
+        for i, each in enumerate(pictures):
+            client.async_infer(MODEL, [tensor_of(module, each)], request_id=str(i),
+                               callback=lambda result, error: answers.put(error or result))
+        found = sorted((answers.get(timeout=60) for _ in pictures), key=lambda each: int(each.get_response().id))
+    for result, right in zip(found, expected):
+        np.testing.assert_allclose(result.as_numpy(OUTPUT), right, atol=1e-5)
+
+
+def check_stream(server):
+    """Several requests of a stream are in flight. The answers have their order, and an error does not end it."""
+    client = triton_grpc.InferenceServerClient(server.grpc)
+    pictures = np.random.default_rng(5).random((40, *SHAPE), np.float32)
+    answers = queue.Queue()
+    client.start_stream(callback=lambda result, error: answers.put((result, error)))
+    for i, each in enumerate(pictures):
+        client.async_stream_infer("none" if i == 7 else MODEL, [tensor_of(triton_grpc, each)], request_id=str(i))
+    for i, each in enumerate(pictures):
+        result, error = answers.get(timeout=60)
+        if i == 7:
+            assert "there is no model 'none'" in str(error), error
+        else:
+            assert result.get_response().id == str(i), result.get_response().id
+            np.testing.assert_allclose(result.as_numpy(OUTPUT), infer(triton_grpc, client, each), atol=1e-5)
+    client.stop_stream()
+
+
+async def check_asyncio(server):
+    pictures = np.random.default_rng(6).random((8, *SHAPE), np.float32)
+    found = []
+    for module, address in ((triton_http_aio, server.http), (triton_grpc_aio, server.grpc)):
+        async with module.InferenceServerClient(address) as client:
+            assert await client.is_model_ready(MODEL)
+            results = await asyncio.gather(*(client.infer(MODEL, [tensor_of(module, each)]) for each in pictures))
+            found.append([each.as_numpy(OUTPUT) for each in results])
+    np.testing.assert_allclose(found[0], found[1], atol=1e-5)
+
+
 def check_driver_death(server, file):
     """Kills the driver again and again; every request gets its right answer. The model's file has
     gone meanwhile."""
@@ -172,12 +188,16 @@ def check_driver_death(server, file):
 def main():
     with tempfile.TemporaryDirectory() as folder:
         shutil.copy(ROOT / f"models/{MODEL}.tflite", folder)
-        server = Server(folder, "--max-batch", "4", "--model-control", "explicit", "--shared-memory",
+        server = Server(BUILD, folder, "--max-batch", "4", "--model-control", "explicit", "--shared-memory",
                         "--device", "cpu")
         for module, client in each_client(server):
-            for check in (check_documents, check_results, check_errors, check_repository, check_shared_memory):
+            for check in (check_documents, check_results, check_errors, check_repository, check_shared_memory,
+                          check_asynchronous):
                 check(module, client)
                 print(f"{module.__name__} {check.__name__}: passed")
+        check_stream(server)
+        asyncio.run(check_asyncio(server))
+        print("streams and asyncio: passed")
         check_driver_death(server, pathlib.Path(folder) / f"{MODEL}.tflite")
         server.end()
 
