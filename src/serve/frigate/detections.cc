@@ -86,6 +86,63 @@ Result<Detections> decodeYolo(std::span<const OutputTensor> outputs, InputSize s
   return bestOf(std::move(candidates));
 }
 
+// One of three outputs [1,3*(5+C),rows,columns]. Each cell and anchor has a centre, a size, an
+// objectness and scores of classes, all from 0 to 1. Appends the candidates.
+Status decodeYoloGrid(const OutputTensor& output, InputSize size,
+                      std::vector<Detection>& candidates) {
+  struct Scale {
+    float stride;
+    std::array<std::pair<float, float>, 3> anchors;  // width, height
+  };
+  static constexpr Scale kScales[] = {{8, {{{12, 16}, {19, 36}, {40, 28}}}},
+                                      {16, {{{36, 75}, {76, 55}, {72, 146}}}},
+                                      {32, {{{142, 110}, {192, 243}, {459, 401}}}}};
+  HALYARD_ASSIGN_OR_RETURN(const std::vector<float> values, floatsOf(output));
+  const bool hasForm = output.shape.size() == 4 && output.shape[0] == 1 &&
+                       output.shape[1] % 3 == 0 && output.shape[1] / 3 > 5;
+  const auto* const scale = std::ranges::find_if(kScales, [&](const Scale& each) {
+    return hasForm && static_cast<float>(output.shape[2]) * each.stride == size.height &&
+           static_cast<float>(output.shape[3]) * each.stride == size.width;
+  });
+  const size_t fields = hasForm ? static_cast<size_t>(output.shape[1]) / 3 : 0;
+  const size_t columns = hasForm ? static_cast<size_t>(output.shape[3]) : 0;
+  const size_t cells = hasForm ? static_cast<size_t>(output.shape[2]) * columns : 0;
+  if (scale == std::end(kScales) || values.size() != 3 * fields * cells) {
+    return badData("output '{}' has the shape {}, expected [1,3*(5+classes),rows,columns]",
+                   output.name, shapeText(output.shape));
+  }
+  for (size_t i = 0; i < 3 * cells; ++i) {
+    const size_t cell = i % cells;
+    const auto at = [&](size_t field) {
+      return values[(i / cells * fields + field) * cells + cell];
+    };
+    size_t best = 5;
+    for (size_t field = 6; field < fields; ++field) {
+      if (at(field) > at(best)) best = field;
+    }
+    const float score = at(4) * at(best);
+    if (!(score >= kLeastScore)) continue;
+    const auto [width, height] = scale->anchors[i / cells];
+    const float x = (2 * at(0) - 0.5F + static_cast<float>(cell % columns)) * scale->stride;
+    const float y = (2 * at(1) - 0.5F + static_cast<float>(cell / columns)) * scale->stride;
+    Detection found = ofCentre(static_cast<float>(best - 5), score, x, y, 4 * at(2) * at(2) * width,
+                               4 * at(3) * at(3) * height, size);
+    for (float* const edge : {&found.yMin, &found.xMin, &found.yMax, &found.xMax}) {
+      *edge = std::clamp(*edge, 0.0F, 1.0F);
+    }
+    candidates.push_back(found);
+  }
+  return okStatus();
+}
+
+Result<Detections> decodeYoloGrids(std::span<const OutputTensor> outputs, InputSize size) {
+  std::vector<Detection> candidates;
+  for (const OutputTensor& output : outputs) {
+    HALYARD_RETURN_IF_ERROR(decodeYoloGrid(output, size, candidates));
+  }
+  return bestOf(std::move(candidates));
+}
+
 // Values [1,N,5+C]: centre and size relative to a grid, objectness and scores of classes.
 Result<Detections> decodeYolox(std::span<const OutputTensor> outputs, InputSize size) {
   if (outputs.size() != 1 || outputs[0].shape.size() != 3 || outputs[0].shape[0] != 1 ||
@@ -232,7 +289,9 @@ Detections bestOf(std::vector<Detection> candidates) {
 Result<Detections> decodeDetections(const std::string& modelType,
                                     std::span<const OutputTensor> outputs, InputSize size) {
   if (modelType == "ssd") return decodeSsd(outputs);
-  if (modelType == "yologeneric" || modelType == "yolo-generic") return decodeYolo(outputs, size);
+  if (modelType == "yologeneric" || modelType == "yolo-generic") {
+    return outputs.size() == 3 ? decodeYoloGrids(outputs, size) : decodeYolo(outputs, size);
+  }
   if (modelType == "yolox") return decodeYolox(outputs, size);
   if (modelType == "yolonas") return decodeYoloNas(outputs, size);
   if (modelType == "dfine") return decodeDfine(outputs, size);

@@ -35,8 +35,8 @@ struct InputSize {
 };
 
 // Decodes the outputs of a model of this type: ssd, yologeneric (also yolo-generic) with one
-// output, yolox, yolonas, dfine or rfdetr. The outputs have real values. BAD_DATA for other types,
-// and for outputs of another form, with the expected one.
+// output or three, yolox, yolonas, dfine or rfdetr. The outputs have real values. BAD_DATA for
+// other types, and for outputs of another form, with the expected one.
 Result<Detections> decodeDetections(const std::string& modelType,
                                     std::span<const OutputTensor> outputs, InputSize size);
 

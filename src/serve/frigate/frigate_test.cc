@@ -77,6 +77,43 @@ TEST(FrigateDetections, FaultsAreExplained) {
   EXPECT_FALSE(decodeDetections("yologeneric", std::vector{floats({1, 2}, {})}, {32, 32}).ok());
 }
 
+TEST(FrigateDetections, YoloWithThreeGrids) {
+  // One class, an input of 32 x 32: grids of 4 x 4, 2 x 2 and one cell, with three anchors each.
+  std::vector<float> fine(18 * 16, 0.0F);
+  std::vector<float> middle(18 * 4, 0.0F);
+  const std::vector<float> coarse(18, 0.0F);
+  // The second anchor, 19 x 36, in row 1 and column 2 of the fine grid.
+  const auto set = [](std::vector<float>& grid, size_t anchor, size_t cells, size_t cell,
+                      const std::vector<float>& values) {
+    for (size_t i = 0; i < values.size(); ++i) grid[(anchor * 6 + i) * cells + cell] = values[i];
+  };
+  set(fine, 1, 16, 6, {.5F, .5F, .5F, .25F, .9F, .8F});
+  set(middle, 0, 4, 3, {.5F, .5F, 1, 1, 1, .5F});  // 36 x 75 is doubled twice, beyond the input
+  const auto found =
+      decodeDetections("yologeneric",
+                       std::vector{floats({1, 18, 4, 4}, fine), floats({1, 18, 2, 2}, middle),
+                                   floats({1, 18, 1, 1}, coarse)},
+                       {32, 32});
+  ASSERT_TRUE(found.ok()) << found.status().toString();
+  EXPECT_FLOAT_EQ((*found)[0].score, .72F);
+  EXPECT_FLOAT_EQ((*found)[0].xMin, (20 - 9.5F) / 32);
+  EXPECT_FLOAT_EQ((*found)[0].xMax, (20 + 9.5F) / 32);
+  EXPECT_FLOAT_EQ((*found)[0].yMin, (12 - 4.5F) / 32);
+  EXPECT_FLOAT_EQ((*found)[0].yMax, (12 + 4.5F) / 32);
+  EXPECT_FLOAT_EQ((*found)[1].score, .5F);
+  EXPECT_EQ((*found)[1].xMin, 0);
+  EXPECT_EQ((*found)[1].yMax, 1);
+  EXPECT_EQ((*found)[2].score, 0);
+  for (const std::vector<int64_t>& shape :
+       {std::vector<int64_t>{1, 18, 16, 1}, {1, 17, 4, 4}, {16}}) {
+    EXPECT_FALSE(
+        decodeDetections("yologeneric",
+                         std::vector{floats(shape, fine), floats(shape, fine), floats(shape, fine)},
+                         {32, 32})
+            .ok());
+  }
+}
+
 TEST(FrigateDetections, YoloNas) {
   const auto found = decodeDetections(
       "yolonas", std::vector{floats({3, 7}, {0, 8, 4, 16, 24, .9F, 2, 0, 0, 0, 32, 32, .5F, 1,  //
