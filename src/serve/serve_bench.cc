@@ -1,16 +1,13 @@
-// Measures what the server adds to a direct computation, and how it behaves under load.
+// Measures what the server adds to a direct computation. bench/serve/run measures a server under
+// load.
 //
 //   serve_bench MODEL.tflite DEVICE [SECONDS]
 //
-// 1. The latency at batch 1: an execution alone, through the scheduler, and over gRPC and HTTP on
-// the
-//    loopback.
-// 2. The throughput of executions of full batches alone, and of many clients over gRPC.
-// 3. Twice the load that the server can take: latencies of the answers, and refusals.
+// It prints the latency at batch 1: of an execution alone, through the scheduler, and over gRPC and
+// HTTP on the loopback. Then it prints the rate of executions of full batches alone.
 #include <grpcpp/grpcpp.h>
 #include <httplib.h>
 
-#include <atomic>
 #include <cstdio>
 #include <cstring>
 #include <thread>
@@ -27,8 +24,6 @@ namespace halyard::serve {
 namespace {
 
 constexpr uint32_t kBatch = 8;
-constexpr uint32_t kQueue = 64;
-constexpr int kClients = 32;
 
 double microseconds(std::chrono::nanoseconds time) {
   return static_cast<double>(time.count()) / 1000;
@@ -62,7 +57,6 @@ class Bench {
     std::filesystem::copy(file, folder_.path() + "/model.tflite");
     settings_.instances.front().devices = {device};
     settings_.maxBatch = kBatch;
-    settings_.queueLimit = kQueue;
   }
 
   Status run() {
@@ -80,10 +74,8 @@ class Bench {
     httpOptions.port = 0;
     http_ = std::make_unique<HttpServer>(*service_, clients_, httpOptions);
     HALYARD_RETURN_IF_ERROR(http_->start());
-    std::printf("model without batches: %s\n", model_->batchRefusal().c_str());
     HALYARD_RETURN_IF_ERROR(latency());
     HALYARD_RETURN_IF_ERROR(throughput());
-    overload();
     return okStatus();
   }
 
@@ -192,61 +184,9 @@ class Bench {
       if (status.ok()) status = execution->compute(std::nullopt);
     });
     HALYARD_RETURN_IF_ERROR(status);
-    directRate_ = batch * 1e6 / report::meanOf(times);
-    std::printf("direct batches of %-10u %.0f inferences a second\n", batch, directRate_);
-    const ModelStatistics before = model_->statistics();
-    const double rate = load(kClients, 0).first / seconds_;
-    const ModelStatistics after = model_->statistics();
-    std::printf(
-        "%d clients over gRPC       %.0f inferences a second, %.0f %% of direct, mean batch %.1f\n",
-        kClients, rate, 100 * rate / directRate_,
-        static_cast<double>(after.inferences - before.inferences) /
-            static_cast<double>(after.executions - before.executions));
+    std::printf("direct batches of %-10u %.0f inferences a second\n", batch,
+                batch * 1e6 / report::meanOf(times));
     return okStatus();
-  }
-
-  // Runs clients, each with `perSecond` requests a second (0: one after the other). Returns the
-  // number of answers and of refusals.
-  std::pair<double, double> load(int clients, double perSecond) {
-    std::atomic<uint64_t> answers = 0;
-    std::atomic<uint64_t> refusals = 0;
-    std::mutex mutex;
-    times_.clear();
-    std::vector<std::thread> threads;
-    const auto end = Clock::now() + std::chrono::duration<double>(seconds_);
-    for (int i = 0; i < clients; ++i) {
-      threads.emplace_back([&] {
-        const auto client = stub();
-        const inference::ModelInferRequest sent = message();
-        std::vector<double> own;
-        auto next = Clock::now();
-        while (Clock::now() < end) {
-          if (perSecond > 0) {
-            std::this_thread::sleep_until(next);
-            next += std::chrono::nanoseconds(static_cast<int64_t>(1e9 / perSecond));
-          }
-          grpc::ClientContext context;
-          inference::ModelInferResponse response;
-          const auto start = Clock::now();
-          const bool ok = client->ModelInfer(&context, sent, &response).ok();
-          if (ok) own.push_back(microseconds(Clock::now() - start));
-          ++(ok ? answers : refusals);
-        }
-        const std::lock_guard lock(mutex);
-        times_.insert(times_.end(), own.begin(), own.end());
-      });
-    }
-    for (std::thread& thread : threads) thread.join();
-    return {static_cast<double>(answers), static_cast<double>(refusals)};
-  }
-
-  // Clients that send twice as much as the server has answered.
-  void overload() {
-    constexpr int kMany = 256;
-    const auto [answers, refusals] = load(kMany, 2 * directRate_ / kMany);
-    print("overload", times_);
-    print("overload, on the server", model_->statistics().recent);
-    std::printf("%-28s %.0f answers, %.0f refusals\n", "", answers, refusals);
   }
 
   const double seconds_;
@@ -257,8 +197,6 @@ class Bench {
   std::shared_ptr<ServedModel> model_;
   std::unique_ptr<GrpcServer> grpc_;
   std::unique_ptr<HttpServer> http_;
-  std::vector<double> times_;
-  double directRate_ = 0;
 };
 
 }  // namespace

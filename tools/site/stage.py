@@ -29,6 +29,7 @@ ROOT = HERE.parents[1]
 # Documents outside of docs/, and their pages.
 PAGES = {"README.md": "overview.md", "ARCHITECTURE.md": "architecture.md",
          "CONTRIBUTING.md": "contributing.md", "bench/peers/README.md": "peers.md",
+         "bench/serve/README.md": "serving_figures.md",
          "models/README.md": "models.md", "tests/vectors/README.md": "vectors.md",
          "docs/README.md": "index.md"}
 SHOWN_AS_THEY_ARE = {".svg", ".png"}
