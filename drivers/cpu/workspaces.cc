@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <iterator>
 #include <utility>
 
 #include "kernels/huge_pages.h"
@@ -67,10 +68,11 @@ size_t Workspaces::count() const {
 bool Workspaces::releaseUnusedSince(IdleMemory::Clock::time_point before) {
   std::vector<std::unique_ptr<Workspace>> released;  // without the lock
   const std::lock_guard lock(mutex_);
-  const auto isIdle = [&](const auto& workspace) { return workspace->usedLast < before; };
-  const auto kept = std::ranges::partition(free_, std::not_fn(isIdle)).begin();
-  released.assign(std::make_move_iterator(kept), std::make_move_iterator(free_.end()));
-  free_.erase(kept, free_.end());
+  // The stack is in the order of use.
+  const auto kept = std::ranges::find_if(
+      free_, [&](const auto& workspace) { return workspace->usedLast >= before; });
+  released.assign(std::make_move_iterator(free_.begin()), std::make_move_iterator(kept));
+  free_.erase(free_.begin(), kept);
   return !free_.empty();
 }
 
