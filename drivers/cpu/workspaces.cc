@@ -1,4 +1,4 @@
-// A stack: the workspace on top was used last.
+// A stack in the order of use. The workspace on top was used last.
 #include "workspaces.h"
 
 #include <algorithm>
@@ -20,6 +20,13 @@ std::shared_ptr<std::byte> allocateArena(size_t bytes) {
   return {static_cast<std::byte*>(block.memory.release()), [](std::byte* p) { std::free(p); }};
 }
 
+// A model does not use a much larger workspace than it needs. Otherwise small models would keep the
+// memory of a large one that is not executed any more.
+bool suits(size_t arenaBytes, size_t wanted) {
+  constexpr size_t kSmall = size_t{1} << 20;
+  return arenaBytes >= wanted && arenaBytes <= std::max(4 * wanted, kSmall);
+}
+
 }  // namespace
 
 Workspaces::Workspaces(IdleMemory* idle) : idle_(idle) {
@@ -34,16 +41,17 @@ std::unique_ptr<Workspace> Workspaces::take(size_t arenaBytes, ThreadShare* thre
   std::unique_ptr<Workspace> workspace;
   {
     const std::lock_guard lock(mutex_);
-    if (!free_.empty()) {
-      workspace = std::move(free_.back());
-      free_.pop_back();
+    const auto suitable = std::ranges::find_if(free_.rbegin(), free_.rend(), [&](const auto& each) {
+      return suits(each->arenaBytes, arenaBytes);
+    });
+    if (suitable != free_.rend()) {
+      workspace = std::move(*suitable);
+      free_.erase(std::next(suitable).base());
     }
   }
-  if (workspace == nullptr) workspace = std::make_unique<Workspace>();
-  if (workspace->arenaBytes < arenaBytes) {
-    workspace->arena.reset();  // before the larger one is allocated
-    workspace->arenaBytes = 0;
-    workspace->arena = allocateArena(arenaBytes);
+  if (workspace == nullptr) {
+    workspace = std::make_unique<Workspace>();
+    if (arenaBytes > 0) workspace->arena = allocateArena(arenaBytes);
     workspace->arenaBytes = arenaBytes;
   }
   workspace->kernels.useThreads(threads);

@@ -33,8 +33,8 @@ class Workspaces final : private IdleMemory::Keeper {
   Workspaces(const Workspaces&) = delete;
   Workspaces& operator=(const Workspaces&) = delete;
 
-  // Returns the workspace that was used last, with an arena of `arenaBytes` or more. Loops of its
-  // kernels use `threads`, which may be null. Throws std::bad_alloc.
+  // Returns a workspace with an arena of `arenaBytes` or a little more, of these the one that was
+  // used last. Loops of its kernels use `threads`, which may be null. Throws std::bad_alloc.
   std::unique_ptr<Workspace> take(size_t arenaBytes, ThreadShare* threads);
   void giveBack(std::unique_ptr<Workspace> workspace);
   // The number of free workspaces.
