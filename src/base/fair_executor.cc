@@ -177,19 +177,22 @@ void FairExecutor::close(const std::shared_ptr<Lane>& lane) {
 
 Status FairExecutor::post(const std::shared_ptr<Lane>& lane, ThreadClass threadClass, Job job,
                           Expiry expiry) {
-  HALYARD_RETURN_IF_ERROR(state_->check());
+  // The job may run, and destroy the executor, before this call returns.
+  const std::shared_ptr<State> state = state_;
+  HALYARD_RETURN_IF_ERROR(state->check());
   Item item;
   item.lane = lane;
   item.job = std::move(job);
   item.expiry = std::move(expiry);
-  return state_->crew(threadClass).post(std::move(item));
+  return state->crew(threadClass).post(std::move(item));
 }
 
 Status FairExecutor::run(const std::shared_ptr<Lane>& lane, ThreadClass threadClass,
                          std::optional<Clock::time_point> deadline, const std::stop_token& cancel,
                          const Job& work) {
-  HALYARD_RETURN_IF_ERROR(state_->check());
-  Crew& crew = state_->crew(threadClass);
+  const std::shared_ptr<State> state = state_;  // as in post
+  HALYARD_RETURN_IF_ERROR(state->check());
+  Crew& crew = state->crew(threadClass);
   // A thread of another class is better than no execution.
   if (Crew::current() == &crew || !crew.ensureThread()) {
     work();
@@ -241,8 +244,9 @@ void FairExecutor::dispose(std::shared_ptr<void> object) {
 
 Status FairExecutor::add(std::shared_ptr<Source> source, const std::shared_ptr<Lane>& lane,
                          ThreadClass threadClass) {
-  HALYARD_RETURN_IF_ERROR(state_->check());
-  return state_->crew(threadClass).add(std::move(source), lane);
+  const std::shared_ptr<State> state = state_;  // as in post
+  HALYARD_RETURN_IF_ERROR(state->check());
+  return state->crew(threadClass).add(std::move(source), lane);
 }
 
 void FairExecutor::remove(const Source& source) {
