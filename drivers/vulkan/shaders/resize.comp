@@ -20,8 +20,10 @@ struct Source {
   float weight;
 };
 
+// Positions are precise: rounded before something is taken from them.
 Source sourceOf(int at, int size, float ratio) {
-  const float position = CENTERS == 2 ? (float(at) + 0.5) * ratio - 0.5 : float(at) * ratio;
+  precise const float position =
+      CENTERS == 2 ? (float(at) + 0.5) * ratio - 0.5 : float(at) * ratio;
   const float last = float(size - 1);
   const float low = clamp(floor(position), 0.0, last);
   const float high = clamp(ceil(position), low, last);
@@ -29,7 +31,7 @@ Source sourceOf(int at, int size, float ratio) {
 }
 
 int nearestOf(int at, int size, float ratio) {
-  const float position = (float(at) + (CENTERS == 2 ? 0.5 : 0.0)) * ratio;
+  precise const float position = (float(at) + (CENTERS == 2 ? 0.5 : 0.0)) * ratio;
   // Positions are not negative.
   const float whole = floor(position);
   const float chosen = CENTERS == 1 && position - whole >= 0.5 ? whole + 1.0 : whole;
