@@ -13,7 +13,7 @@ namespace halyard::vulkandriver {
 namespace {
 
 constexpr uint32_t kDepth = 4608;
-constexpr uint32_t kChannels = 16;
+constexpr uint32_t kChannels = 32;
 
 struct Types {
   OperandType type;
@@ -61,8 +61,8 @@ FullConnection fullConnection(uint32_t rows, const Types& types) {
   return made;
 }
 
-Shader formOf(const Types& types, const ShaderForms& forms) {
-  const Model model = fullConnection(1, types).model;
+Shader formOf(const Types& types, const ShaderForms& forms, uint32_t rows = 1) {
+  const Model model = fullConnection(rows, types).model;
   Recording recording(model.main.operands.size(), forms);
   const Status answer = recordModel(model, INT32_MAX, recording).front();
   EXPECT_TRUE(answer.ok()) << answer.toString();
@@ -83,6 +83,42 @@ TEST(ArithmeticTest, IsThatOfDeviceAndModel) {
     EXPECT_EQ(formOf({type}, all), Shader::PRODUCT_OF_DOTS);
     // Such a sum may leave 32 bits.
     EXPECT_EQ(formOf({type, false, false}, all), Shader::PRODUCT);
+  }
+}
+
+TEST(ArithmeticTest, MatricesNeedManyRows) {
+  using enum OperandType;
+  ShaderForms forms = {64, true, true};
+  forms.matrices = {16, 16, 16, 2};
+  EXPECT_EQ(formOf({TENSOR_FLOAT16}, forms, 63), Shader::PRODUCT_OF_HALVES);
+  EXPECT_EQ(formOf({TENSOR_FLOAT16}, forms, 64), Shader::MATRICES);
+  EXPECT_EQ(formOf({TENSOR_FLOAT32, true}, forms, 64), Shader::MATRICES);
+  EXPECT_EQ(formOf({TENSOR_FLOAT32}, forms, 64), Shader::PRODUCT);
+  EXPECT_EQ(formOf({TENSOR_QUANT8_ASYMM}, forms, 64), Shader::PRODUCT_OF_DOTS);
+  forms.byteMatrices = {16, 16, 32, 2};
+  EXPECT_EQ(formOf({TENSOR_QUANT8_ASYMM}, forms, 64), Shader::BYTE_MATRICES);
+  EXPECT_EQ(formOf({TENSOR_QUANT8_ASYMM, false, false}, forms, 64), Shader::PRODUCT);
+}
+
+// Those of a device that computes on the processor are for tests only.
+TEST(ArithmeticTest, MatricesAreThoseOfTheDevice) {
+  DeviceChoice choice;
+  choice.software = true;
+  choice.gpuShaders = true;
+  const auto plain = VulkanDevice::open(choice);
+  if (!plain.ok()) GTEST_SKIP() << "NO VULKAN DEVICE: " << plain.status().toString();
+  EXPECT_FALSE((*plain)->forms().matrices.isThere());
+  EXPECT_FALSE((*plain)->forms().byteMatrices.isThere());
+  choice.gpuArithmetic = true;
+  const auto device = VulkanDevice::open(choice);
+  ASSERT_TRUE(device.ok()) << device.status().toString();
+  const ShaderForms& forms = (*device)->forms();
+  if (!forms.matrices.isThere()) GTEST_SKIP() << "THE DEVICE HAS NO COOPERATIVE MATRICES";
+  for (const MatrixSize& size : {forms.matrices, forms.byteMatrices}) {
+    if (!size.isThere()) continue;
+    EXPECT_EQ(64 % size.rows, 0u);
+    EXPECT_EQ(32 % size.columns, 0u);
+    EXPECT_EQ(64 / size.rows * (32 / size.columns) % size.subgroups, 0u);
   }
 }
 
@@ -120,7 +156,7 @@ TEST(ArithmeticTest, SumsOfFloat16ArePrecise) {
   const std::string arguments[] = {"--software", "--gpu-arithmetic"};
   const auto device = makeVulkanDriver(arguments);
   if (!device.ok()) GTEST_SKIP() << "NO VULKAN DEVICE: " << device.status().toString();
-  for (const uint32_t rows : {1, 40}) checkPrecision(**device, rows);
+  for (const uint32_t rows : {1, 40, 70}) checkPrecision(**device, rows);
 }
 
 }  // namespace

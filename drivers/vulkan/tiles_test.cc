@@ -211,6 +211,24 @@ TEST_P(TilesTest, LargeImages) {
          {.size = 64, .depth = 24, .channels = 96, .activation = 3}});
 }
 
+// Tiles of cooperative matrices, with rows, channels and depths that do not fill them.
+TEST_P(TilesTest, TilesOfMatrices) {
+  std::vector<Layer> layers;
+  for (const uint32_t channels : {32, 33, 100}) {
+    for (const uint32_t depth : {30, 64, 80}) {
+      layers.push_back({.size = 8, .depth = depth, .channels = channels, .activation = 1});
+      layers.push_back({.size = 9, .depth = depth, .channels = channels, .batch = 2});
+      layers.push_back(
+          {.size = 17, .depth = depth, .channels = channels, .filter = 3, .stride = 2});
+    }
+  }
+  layers.push_back({.size = 10, .depth = 64, .channels = 48, .filter = 3, .dilation = 2});
+  layers.push_back({.size = 10, .depth = 64, .channels = 48, .filter = 5, .nchw = true});
+  layers.push_back(
+      {.type = OperationType::FULLY_CONNECTED, .depth = 300, .channels = 129, .batch = 130});
+  check(layers);
+}
+
 TEST_P(TilesTest, FullConnections) {
   std::vector<Layer> layers;
   for (const uint32_t rows : {1, 2, 6, 7, 40}) {

@@ -76,6 +76,12 @@ constexpr uint32_t kProductOfDots[] = {
 constexpr uint32_t kProductOfHalves[] = {
 #include <shaders/product_halves.inc>
 };
+constexpr uint32_t kMatrices[] = {
+#include <shaders/matrices.inc>
+};
+constexpr uint32_t kByteMatrices[] = {
+#include <shaders/matrices_bytes.inc>
+};
 constexpr uint32_t kWinograd[] = {
 #include <shaders/winograd.inc>
 };
@@ -126,6 +132,10 @@ std::span<const uint32_t> shaderCode(Shader shader, bool software) {
       return kProductOfDots;
     case Shader::PRODUCT_OF_HALVES:
       return kProductOfHalves;
+    case Shader::MATRICES:
+      return kMatrices;
+    case Shader::BYTE_MATRICES:
+      return kByteMatrices;
   }
   return {};
 }

@@ -3,7 +3,10 @@
 #include <algorithm>
 #include <cctype>
 #include <string_view>
+#include <utility>
 #include <vector>
+
+#include "device/matrix_code.h"
 
 namespace halyard::vulkandriver {
 namespace {
@@ -12,6 +15,9 @@ namespace {
 constexpr uint64_t kLongestNanoseconds = 60'000'000'000;
 constexpr uint32_t kVersion = VK_API_VERSION_1_2;
 
+constexpr const char* kMatrices = VK_KHR_COOPERATIVE_MATRIX_EXTENSION_NAME;
+// Cooperative matrices need subgroups whose items are all there.
+constexpr const char* kFullSubgroups = VK_EXT_SUBGROUP_SIZE_CONTROL_EXTENSION_NAME;
 constexpr const char* kDots = VK_KHR_SHADER_INTEGER_DOT_PRODUCT_EXTENSION_NAME;
 
 constexpr VkMemoryPropertyFlags kMappable =
@@ -25,14 +31,21 @@ struct Features {
   VkPhysicalDeviceVulkan12Features v12 = {};
   VkPhysicalDeviceShaderIntegerDotProductFeaturesKHR dots = {};
 
-  // `hasDots`: the device has the extension for integer dot products.
-  explicit Features(bool hasDots) {
+  VkPhysicalDeviceCooperativeMatrixFeaturesKHR matrices = {};
+  VkPhysicalDeviceSubgroupSizeControlFeaturesEXT subgroups = {};
+
+  // The extensions of the device: for integer dot products, and for cooperative matrices.
+  explicit Features(bool hasDots = false, bool hasMatrices = false) {
     v11.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_1_FEATURES;
     v12.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_2_FEATURES;
     all.pNext = &v11;
     v11.pNext = &v12;
     dots.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_INTEGER_DOT_PRODUCT_FEATURES_KHR;
-    if (hasDots) v12.pNext = &dots;
+    matrices.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_COOPERATIVE_MATRIX_FEATURES_KHR;
+    matrices.pNext = &subgroups;
+    subgroups.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SUBGROUP_SIZE_CONTROL_FEATURES_EXT;
+    if (hasMatrices) subgroups.pNext = std::exchange(v12.pNext, &matrices);
+    if (hasDots) dots.pNext = std::exchange(v12.pNext, &dots);
   }
   Features(const Features&) = delete;
   Features& operator=(const Features&) = delete;
@@ -74,9 +87,13 @@ VkPhysicalDeviceIDProperties idsOf(VkPhysicalDevice device) {
       device, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_ID_PROPERTIES);
 }
 
-bool hasSoftwareLanes(VkPhysicalDevice device, const VkPhysicalDeviceProperties& properties) {
-  const auto subgroups = propertiesOf<VkPhysicalDeviceSubgroupProperties>(
+VkPhysicalDeviceSubgroupProperties subgroupsOf(VkPhysicalDevice device) {
+  return propertiesOf<VkPhysicalDeviceSubgroupProperties>(
       device, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SUBGROUP_PROPERTIES);
+}
+
+bool hasSoftwareLanes(VkPhysicalDevice device, const VkPhysicalDeviceProperties& properties) {
+  const auto subgroups = subgroupsOf(device);
   return properties.deviceType == VK_PHYSICAL_DEVICE_TYPE_CPU &&
          subgroups.subgroupSize == kSoftwareLanes &&
          (subgroups.supportedOperations & VK_SUBGROUP_FEATURE_SHUFFLE_BIT) != 0 &&
@@ -123,7 +140,7 @@ Status checkDevice(VkPhysicalDevice device, const VkPhysicalDeviceProperties& pr
   if (computeFamily(device) == families) {
     return makeStatus(ResultCode::UNAVAILABLE_DEVICE, "it has no queue for computations");
   }
-  Features features(false);
+  Features features;
   vkGetPhysicalDeviceFeatures2(device, &features.all);
   for (const auto& [feature, name] : features.needed()) {
     if (*feature == VK_FALSE) {
@@ -229,9 +246,14 @@ Status VulkanDevice::choose() {
 }
 
 Status VulkanDevice::openDevice() {
-  Features features(forms_.dots);
+  const bool hasMatrices = forms_.matrices.isThere() || forms_.byteMatrices.isThere();
+  Features features(forms_.dots, hasMatrices);
   for (const auto& [feature, name] : features.needed()) *feature = VK_TRUE;
   features.dots.shaderIntegerDotProduct = forms_.dots ? VK_TRUE : VK_FALSE;
+  features.matrices.cooperativeMatrix = hasMatrices ? VK_TRUE : VK_FALSE;
+  features.subgroups.computeFullSubgroups = features.matrices.cooperativeMatrix;
+  features.v12.vulkanMemoryModel = features.matrices.cooperativeMatrix;
+  features.v12.shaderInt8 = forms_.byteMatrices.isThere() ? VK_TRUE : VK_FALSE;
   features.v12.shaderFloat16 = forms_.halves ? VK_TRUE : VK_FALSE;
   const float priority = 1;
   VkDeviceQueueCreateInfo queue = {};
@@ -247,6 +269,7 @@ Status VulkanDevice::openDevice() {
   std::vector<const char*> extensions;
   if (importAlignment_ != 0) extensions.push_back(VK_EXT_EXTERNAL_MEMORY_HOST_EXTENSION_NAME);
   if (forms_.dots) extensions.push_back(kDots);
+  if (hasMatrices) extensions.insert(extensions.end(), {kMatrices, kFullSubgroups});
   info.enabledExtensionCount = static_cast<uint32_t>(extensions.size());
   info.ppEnabledExtensionNames = extensions.data();
   HALYARD_RETURN_IF_ERROR(
@@ -350,7 +373,27 @@ ShaderForms VulkanDevice::chooseForms() const {
     forms.dots =
         choice_.gpuArithmetic || speeds.integerDotProduct4x8BitPackedSignedAccelerated != VK_FALSE;
   }
+  if (!isSoftware() || choice_.gpuArithmetic) chooseMatrices(forms);
   return forms;
+}
+
+void VulkanDevice::chooseMatrices(ShaderForms& forms) const {
+  if (!hasExtension(physical_, kMatrices) || !hasExtension(physical_, kFullSubgroups)) return;
+  Features features(false, true);
+  vkGetPhysicalDeviceFeatures2(physical_, &features.all);
+  if (features.matrices.cooperativeMatrix == VK_FALSE ||
+      features.subgroups.computeFullSubgroups == VK_FALSE ||
+      features.v12.vulkanMemoryModel == VK_FALSE) {
+    return;
+  }
+  const uint32_t lanes = subgroupsOf(physical_).subgroupSize;
+  const auto listed = listedMatrices(instance_, physical_);
+  if (features.v12.shaderFloat16 != VK_FALSE) {
+    forms.matrices = vulkandriver::chooseMatrices(listed, false, lanes);
+  }
+  if (features.v12.shaderInt8 != VK_FALSE) {
+    forms.byteMatrices = vulkandriver::chooseMatrices(listed, true, lanes);
+  }
 }
 
 std::string VulkanDevice::codeIdentity() const {
@@ -390,7 +433,15 @@ Result<VkPipeline> VulkanDevice::pipeline(Shader shader, const Variant& variant)
   const std::lock_guard lock(pipelineMutex_);
   VkPipeline& pipeline = pipelines_[{shader, variant}];
   if (pipeline != VK_NULL_HANDLE) return pipeline;
-  const std::span<const uint32_t> code = shaderCode(shader, readsTexels_);
+  std::span<const uint32_t> code = shaderCode(shader, readsTexels_);
+  std::vector<uint32_t> made;
+  VkPipelineShaderStageCreateFlags flags = 0;
+  if (shader == Shader::MATRICES || shader == Shader::BYTE_MATRICES) {
+    const bool isOfBytes = shader == Shader::BYTE_MATRICES;
+    made = matrixCode(code, isOfBytes ? forms_.byteMatrices : forms_.matrices, isOfBytes);
+    code = made;
+    flags = VK_PIPELINE_SHADER_STAGE_CREATE_REQUIRE_FULL_SUBGROUPS_BIT_EXT;
+  }
   VkShaderModuleCreateInfo moduleInfo = {};
   moduleInfo.sType = VK_STRUCTURE_TYPE_SHADER_MODULE_CREATE_INFO;
   moduleInfo.codeSize = code.size_bytes();
@@ -408,6 +459,7 @@ Result<VkPipeline> VulkanDevice::pipeline(Shader shader, const Variant& variant)
   info.sType = VK_STRUCTURE_TYPE_COMPUTE_PIPELINE_CREATE_INFO;
   info.stage.sType = VK_STRUCTURE_TYPE_PIPELINE_SHADER_STAGE_CREATE_INFO;
   info.stage.stage = VK_SHADER_STAGE_COMPUTE_BIT;
+  info.stage.flags = flags;
   info.stage.module = module;
   info.stage.pName = "main";
   info.stage.pSpecializationInfo = &specialisation;

@@ -27,9 +27,6 @@ namespace halyard::vulkandriver {
 // Values of a pipeline's specialisation constants 0 to 3.
 using Variant = std::array<int32_t, 4>;
 
-// The work items of one group of every shader.
-inline constexpr uint32_t kGroupSize = 64;
-
 // The push constants of every shader.
 struct DispatchConstants {
   uint32_t parameters;  // index of the first parameter, in words of the memory
@@ -126,6 +123,8 @@ class VulkanDevice : public std::enable_shared_from_this<VulkanDevice> {
   Status choose();
   void use(VkPhysicalDevice device);
   ShaderForms chooseForms() const;
+  // Those matrices that the device has.
+  void chooseMatrices(ShaderForms& forms) const;
   Status openDevice();
   Status makeLayouts();
   Status runNow(std::span<const VkCommandBuffer> commands);

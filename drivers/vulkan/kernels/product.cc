@@ -25,6 +25,12 @@ constexpr int32_t kRaw = 1024;
 constexpr int32_t kTransposed = 2048;
 constexpr int32_t kFilterZero = 4096;
 
+// The tile of a work group in shaders/matrices.comp, and the fours of a tap that it takes at once.
+constexpr size_t kMatrixPositions = 64;
+constexpr size_t kMatrixChannels = 32;
+constexpr size_t kMatrixFours = 8;
+constexpr size_t kByteMatrixFours = 16;
+
 // Fewer positions leave most of a tile empty.
 constexpr size_t kFewPositions = 6;
 // So many products of bytes have an exact sum as float32.
@@ -77,15 +83,38 @@ struct Product {
   size_t positionsOfPart() const { return positionsOf(grid) / (isTransposed ? 1 : parts); }
 };
 
+// Whether cooperative matrices compute most of their products for results, and not for padding.
+bool fillsMatrices(const WindowPlan& plan, const Product& product) {
+  if (product.isTransposed || product.isRows || product.isRaw) return false;
+  if (plan.resultsOfGroup != plan.output.channels) return false;
+  const size_t part = isReal(product.kind) ? kMatrixFours : kByteMatrixFours;
+  const size_t fours = product.shape.fours();
+  return product.positionsOfPart() >= kMatrixPositions &&
+         product.shape.channels >= kMatrixChannels &&
+         (fours + part - 1) / part * part * 3 <= fours * 4;
+}
+
 // The form of the shader that suits the device.
-Shader formOf(const Product& product, const Recording& recording) {
+Shader formOf(const WindowPlan& plan, const Product& product, const Recording& recording) {
   const ShaderForms& forms = recording.forms();
+  const bool isFilling = fillsMatrices(plan, product);
   if (isReal(product.kind)) {
     const bool mayBeHalf = product.kind == ElementKind::FLOAT16 || recording.isRelaxed();
-    return forms.halves && mayBeHalf ? Shader::PRODUCT_OF_HALVES : Shader::PRODUCT;
+    if (!mayBeHalf) return Shader::PRODUCT;
+    if (forms.matrices.isThere() && isFilling) return Shader::MATRICES;
+    return forms.halves ? Shader::PRODUCT_OF_HALVES : Shader::PRODUCT;
   }
-  const bool hasWords = product.shape.run == 16 && !product.isRaw;
-  return forms.dots && hasWords ? Shader::PRODUCT_OF_DOTS : Shader::PRODUCT;
+  if (product.shape.run != 16 || product.isRaw) return Shader::PRODUCT;
+  if (forms.byteMatrices.isThere() && isFilling) return Shader::BYTE_MATRICES;
+  return forms.dots ? Shader::PRODUCT_OF_DOTS : Shader::PRODUCT;
+}
+
+bool usesMatrices(const Product& product) {
+  return product.form == Shader::MATRICES || product.form == Shader::BYTE_MATRICES;
+}
+// Bytes become signed before they are multiplied.
+bool usesSignedBytes(const Product& product) {
+  return product.form == Shader::PRODUCT_OF_DOTS || product.form == Shader::BYTE_MATRICES;
 }
 
 Product productOf(const Site& site, const WindowPlan& plan, const Recording& recording,
@@ -113,7 +142,7 @@ Product productOf(const Site& site, const WindowPlan& plan, const Recording& rec
     product.taps =
         quotientUp(height.filter, height.stride) * quotientUp(width.filter, width.stride);
   }
-  product.form = formOf(product, recording);
+  product.form = formOf(plan, product, recording);
   return product;
 }
 
@@ -126,6 +155,11 @@ struct Tiles {
 Tiles tilesOf(const Product& product, size_t lanes) {
   const size_t busy = lanes == kSoftwareLanes ? 128 : 8192;
   const size_t positions = product.positionsOfPart();
+  if (usesMatrices(product)) {
+    const size_t rows = (positions + kMatrixPositions - 1) / kMatrixPositions;
+    const size_t columns = (product.shape.channels + kMatrixChannels - 1) / kMatrixChannels;
+    return {1, rows * columns * kGroupSize};
+  }
   const auto covered = [&](size_t tile) {
     return (positions + lanes * tile - 1) / (lanes * tile) * lanes * tile;
   };
@@ -193,14 +227,14 @@ Result<Place> filterRows(const Site& site, const WindowPlan& plan, const Product
 Place packedFilter(const Site& site, const Product& product, Recording& recording) {
   const RawValues filter = rawValues(site.input(1));
   const FilterShape shape = product.shape;
-  const bool halves = product.form == Shader::PRODUCT_OF_HALVES;
+  const bool halves = product.form == Shader::PRODUCT_OF_HALVES || product.form == Shader::MATRICES;
   return recording.constant(packedFilterBytes(filter.type, shape, halves),
                             [=](std::span<uint8_t> to) { packFilter(filter, shape, to, halves); });
 }
 
-// The number that integer dot products take from unsigned bytes.
+// The number by which unsigned bytes become signed ones.
 int32_t signedShift(const Product& product, ElementKind kind) {
-  return product.form == Shader::PRODUCT_OF_DOTS && kind == ElementKind::UINT8 ? 128 : 0;
+  return usesSignedBytes(product) && kind == ElementKind::UINT8 ? 128 : 0;
 }
 
 Place addendsOf(const Site& site, const WindowPlan& plan, const Product& product,
@@ -259,7 +293,7 @@ namespace {
 // The most fours whose products have one short sum.
 size_t chunkFours(const Product& product) {
   if (product.form == Shader::PRODUCT_OF_HALVES) return kHalfFours;
-  const bool isExact = isReal(product.kind) || product.form == Shader::PRODUCT_OF_DOTS;
+  const bool isExact = isReal(product.kind) || usesSignedBytes(product);
   return isExact ? product.shape.fours() * product.shape.taps : kExactFours;
 }
 
@@ -295,7 +329,7 @@ int32_t optionOf(const WindowPlan& plan, const Product& product, int32_t filterZ
          (plan.output.channels % 4 != 0 ? kOdd : 0) | (isWhole ? kWhole : 0) |
          (shape.run == 16 ? kWide : 0) | (product.isRows ? kRows : 0) | (product.isRaw ? kRaw : 0) |
          (product.isTransposed ? kTransposed : 0) |
-         (product.form == Shader::PRODUCT_OF_DOTS && filterZeroPoint != 0 ? kFilterZero : 0);
+         (usesSignedBytes(product) && filterZeroPoint != 0 ? kFilterZero : 0);
 }
 
 // Of bytes.
@@ -307,6 +341,14 @@ struct Quantisation {
   int32_t low = 0;
   int32_t high = 0;
 };
+
+// FUNCTION of the shader.
+int32_t functionOf(const Product& product, bool isTile, const ShaderForms& forms) {
+  if (!usesMatrices(product)) return isTile ? kTile : kSingle;
+  const MatrixSize& size = product.form == Shader::MATRICES ? forms.matrices : forms.byteMatrices;
+  return static_cast<int32_t>(size.rows | size.columns << 8 | size.depth << 16 |
+                              size.subgroups << 24);
+}
 
 // `outside`: values in the padding.
 void addDispatch(const WindowPlan& plan, const Product& product, const ProductPlaces& places,
@@ -330,8 +372,8 @@ void addDispatch(const WindowPlan& plan, const Product& product, const ProductPl
            shape.channels * shape.taps * shape.fours(), 0);
   }
   recording.add({product.form,
-                 {isTile ? kTile : kSingle, static_cast<int32_t>(product.kind),
-                  static_cast<int32_t>(product.filterKind),
+                 {functionOf(product, isTile, recording.forms()),
+                  static_cast<int32_t>(product.kind), static_cast<int32_t>(product.filterKind),
                   optionOf(plan, product, bytes.filterZeroPoint) |
                       static_cast<int32_t>(tiles.positions) * kPositions},
                  std::move(parameters),
@@ -348,6 +390,11 @@ void addGroups(const WindowPlan& plan, const ProductPlaces& places, Recording& r
   product.isFlat = true;
   product.grid = plan.output;
   addDispatch(plan, product, places, 0, {}, recording);
+}
+
+Result<bool> takesMatrices(const Site& site, const WindowPlan& plan, const Recording& recording) {
+  HALYARD_ASSIGN_OR_RETURN(const ElementKind kind, elementKind(site.input(0).type));
+  return usesMatrices(productOf(site, plan, recording, kind));
 }
 
 Result<bool> addProduct(const Site& site, const WindowPlan& plan, Recording& recording) {

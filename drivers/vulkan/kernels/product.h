@@ -11,6 +11,9 @@ namespace halyard::vulkandriver {
 // and nothing is added.
 Result<bool> addProduct(const Site& site, const WindowPlan& plan, Recording& recording);
 
+// Whether addProduct() computes the operation with cooperative matrices.
+Result<bool> takesMatrices(const Site& site, const WindowPlan& plan, const Recording& recording);
+
 // The memory of a product.
 struct ProductPlaces {
   Place image;

@@ -115,8 +115,11 @@ Status recordConv(const Site& site, Recording& recording) {
   const auto width = static_cast<int32_t>(filter[2]);
   plan.filter = {static_cast<int32_t>(filter[1]) * width * depth, width * depth, depth, 1};
   HALYARD_RETURN_IF_ERROR(checkProducts(plan));
-  HALYARD_ASSIGN_OR_RETURN(const bool isWinograd, addWinograd(site, plan, recording));
-  if (isWinograd) return okStatus();
+  HALYARD_ASSIGN_OR_RETURN(const bool isMatrices, takesMatrices(site, plan, recording));
+  if (!isMatrices) {
+    HALYARD_ASSIGN_OR_RETURN(const bool isWinograd, addWinograd(site, plan, recording));
+    if (isWinograd) return okStatus();
+  }
   HALYARD_ASSIGN_OR_RETURN(const bool isProduct, addProduct(site, plan, recording));
   if (isProduct) return okStatus();
   return addWindow(site, plan, recording);
