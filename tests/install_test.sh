@@ -18,6 +18,22 @@ libdir=$(dirname "$pkgconfig")
 
 fail() { echo "FAILED: $*" >&2; exit 1; }
 
+# Each file belongs to one of Debian's packages. Libraries, units and completions for zsh have other
+# folders there.
+mapfile -t packaged < <(sed -E 's| .*||; s|^usr/||' "$source"/debian/*.install)
+is_packaged() {
+  local pattern
+  for pattern in "${packaged[@]}"; do
+    # shellcheck disable=SC2053
+    [[ $1 == $pattern || $1 == $pattern/* ]] && return
+  done
+  return 1
+}
+while read -r file; do
+  is_packaged "$file" || fail "no file of debian/*.install names $file"
+done < <(cd "$prefix" && find bin include libexec share -type f -not -path 'share/man/*' \
+  -not -path 'share/zsh/*' -not -name LICENSE)
+
 # shellcheck disable=SC2046
 cc -std=c99 -Wall -Wextra -Werror "$source/examples/two_operations.c" \
   $(pkg-config --cflags --libs halyard) -o "$work/two_operations"
