@@ -4,14 +4,11 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
 #include <span>
-#include <string>
 #include <vector>
 
 #include "device/shader_code.h"
 #include "device/volk.h"
-#include "halyard/driver/status.h"
 
 // Headers before Vulkan 1.3.255 do not have the extension.
 #ifndef VK_KHR_cooperative_matrix
