@@ -17,6 +17,9 @@ constexpr uint32_t kTypeFloat = 22;
 constexpr uint32_t kConstant = 43;
 constexpr uint32_t kTypeMatrix = 4456;
 
+// A size of 0 would be an error of the device.
+bool divides(uint32_t size, uint32_t whole) { return size != 0 && whole % size == 0; }
+
 }  // namespace
 
 std::vector<VkCooperativeMatrixPropertiesKHR> listedMatrices(VkInstance instance,
@@ -47,8 +50,8 @@ MatrixSize chooseMatrices(std::span<const VkCooperativeMatrixPropertiesKHR> list
     const bool hasTypes = one.AType == input && one.BType == input && one.CType == sum &&
                           one.ResultType == sum && one.saturatingAccumulation == VK_FALSE &&
                           one.scope == VK_SCOPE_SUBGROUP_KHR;
-    if (!hasTypes || kTileRows % one.MSize != 0 || kTileColumns % one.NSize != 0 ||
-        partDepth % one.KSize != 0) {
+    if (!hasTypes || !divides(one.MSize, kTileRows) || !divides(one.NSize, kTileColumns) ||
+        !divides(one.KSize, partDepth)) {
       continue;
     }
     const uint32_t matrices = kTileRows / one.MSize * (kTileColumns / one.NSize);

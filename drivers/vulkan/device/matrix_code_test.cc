@@ -44,6 +44,8 @@ TEST(MatrixCodeTest, TheLargestSuitableMatricesAreChosen) {
   EXPECT_THAT(numbersOf(chooseMatrices(all, true, 64)), ElementsAre(16, 8, 32, 1));
   EXPECT_FALSE(chooseMatrices(all, false, 128).isThere());
   EXPECT_FALSE(chooseMatrices({}, false, 32).isThere());
+  const std::vector<VkCooperativeMatrixPropertiesKHR> empty = {listed(0, 0, 0, kHalf, kFloat)};
+  EXPECT_FALSE(chooseMatrices(empty, false, 32).isThere());
   // Sixteen subgroups have nothing to do with eight matrices.
   const std::vector<VkCooperativeMatrixPropertiesKHR> large = {listed(16, 16, 16, kHalf, kFloat)};
   EXPECT_TRUE(chooseMatrices(large, false, 8).isThere());
