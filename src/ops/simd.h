@@ -7,16 +7,7 @@
 // works with sanitizers and with clang.
 #pragma once
 
-#if defined(__x86_64__)
-#include <cpuid.h>
-#include <sys/syscall.h>
-#include <unistd.h>
-#elif defined(__aarch64__)
-#include <asm/hwcap.h>
-#include <sys/auxv.h>
-#endif
-
-#include "base/made_once.h"
+#include <string_view>
 
 namespace halyard::ops {
 
@@ -49,84 +40,24 @@ inline constexpr SimdLevel kSimdLevels[] = {
 #define HALYARD_TARGET_AMX \
   __attribute__((          \
       target("avx2,fma,avx512f,avx512bw,avx512dq,avx512vl,avx512vnni,amx-tile,amx-int8")))
-
-namespace internal {
-// Not every compiler has a name for this feature: leaf 7.1, EAX bit 4.
-inline bool hasAvxVnni() {
-  unsigned int a = 0;
-  unsigned int b = 0;
-  unsigned int c = 0;
-  unsigned int d = 0;
-  return __get_cpuid_count(7, 1, &a, &b, &c, &d) != 0 && (a >> 4 & 1) != 0;
-}
-
-// AMX-TILE and AMX-INT8: leaf 7, EDX bits 24 and 25.
-inline bool hasTiles() {
-  unsigned int a = 0;
-  unsigned int b = 0;
-  unsigned int c = 0;
-  unsigned int d = 0;
-  return __get_cpuid_count(7, 0, &a, &b, &c, &d) != 0 && (d >> 24 & 3) == 3;
-}
-
-// The registers of tiles are large. The kernel gives them only to processes that ask. A refusal has
-// several reasons, for example an old kernel, or a small stack for signals.
-inline bool requestTiles() {
-  constexpr long kRequestPermission = 0x1023;  // ARCH_REQ_XCOMP_PERM
-  constexpr long kTileData = 18;               // the part of the state that tiles are in
-  return ::syscall(SYS_arch_prctl, kRequestPermission, kTileData) == 0;
-}
-}  // namespace internal
+#elif defined(__aarch64__)
+#define HALYARD_TARGET_NEON_DOT __attribute__((target("arch=armv8.2-a+dotprod")))
+#endif
 
 // Returns the highest level below AMX whose instructions are all supported by this processor and
-// its system.
-inline SimdLevel simdLevel() {
-  return madeOnce([] {
-    __builtin_cpu_init();
-    if (!__builtin_cpu_supports("avx2") || !__builtin_cpu_supports("fma")) {
-      return SimdLevel::BASELINE;
-    }
-    if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
-        __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl") &&
-        __builtin_cpu_supports("avx512vnni")) {
-      return SimdLevel::AVX512;
-    }
-    return internal::hasAvxVnni() ? SimdLevel::AVX_VNNI : SimdLevel::AVX2;
-  });
-}
+// its system. The environment variable HALYARD_INSTRUCTIONS lowers it; it is read once.
+SimdLevel simdLevel();
 
 // The same with AMX. The first call asks the system for the permission, which is for the whole
 // process and enlarges what signals need of a stack. So only code that uses tiles calls this.
-inline SimdLevel newestSimdLevel() {
-  return madeOnce([] {
-    return simdLevel() == SimdLevel::AVX512 && internal::hasTiles() && internal::requestTiles()
-               ? SimdLevel::AMX
-               : simdLevel();
-  });
-}
-#elif defined(__aarch64__)
-#define HALYARD_TARGET_NEON_DOT __attribute__((target("arch=armv8.2-a+dotprod")))
+SimdLevel newestSimdLevel();
 
-inline SimdLevel simdLevel() {
-  return (getauxval(AT_HWCAP) & HWCAP_ASIMDDP) != 0 ? SimdLevel::NEON_DOT : SimdLevel::BASELINE;
-}
-inline SimdLevel newestSimdLevel() { return simdLevel(); }
-#else
-inline SimdLevel simdLevel() { return SimdLevel::BASELINE; }
-inline SimdLevel newestSimdLevel() { return simdLevel(); }
-#endif
-
-// Returns whether this processor can run code for `level`, which is one of kSimdLevels. An AVX-512
+// Returns whether this process may run code for `level`, which is one of kSimdLevels. An AVX-512
 // machine may lack the encoding of AVX-VNNI. Of AMX it asks as newestSimdLevel does.
-inline bool hasSimdLevel(SimdLevel level) {
-#if defined(__x86_64__)
-  if (level == SimdLevel::AMX) return newestSimdLevel() == level;
-  if (level == SimdLevel::AVX_VNNI && simdLevel() == SimdLevel::AVX512) {
-    return internal::hasAvxVnni();
-  }
-#endif
-  return level <= simdLevel();
-}
+bool hasSimdLevel(SimdLevel level);
+
+// Returns the name of `level` in HALYARD_INSTRUCTIONS, for example "avx-vnni".
+std::string_view simdLevelName(SimdLevel level);
 
 // For functions that must be compiled for the target of their caller: the bodies that runBest
 // takes, and the functions that they call.
