@@ -13,6 +13,10 @@ std::vector<ops::Tensor> tensorsOf(const cpu::SubgraphPlan& plan, const OperandI
   return tensors;
 }
 
+bool isFloat(OperandType type) {
+  return type == OperandType::TENSOR_FLOAT32 || type == OperandType::TENSOR_FLOAT16;
+}
+
 }  // namespace
 
 double productsOf(const cpu::SubgraphPlan& plan, std::span<const Step> steps) {
@@ -22,8 +26,9 @@ double productsOf(const cpu::SubgraphPlan& plan, std::span<const Step> steps) {
   for (size_t i = 0; i < operations.size(); ++i) {
     const ops::OperationDefinition& definition = *plan.definitions[i];
     if (definition.work == nullptr || plan.isFolded[i]) continue;
-    products += definition.work(tensorsOf(plan, operations[i].inputs),
-                                tensorsOf(plan, operations[i].outputs));
+    const std::vector<ops::Tensor> outputs = tensorsOf(plan, operations[i].outputs);
+    products += definition.work(tensorsOf(plan, operations[i].inputs), outputs) *
+                (isFloat(outputs[0].type) ? productsOfFloat() : 1);
   }
   for (const Step& step : steps) {
     if (plan.definitions[step.operation]->work != nullptr) continue;

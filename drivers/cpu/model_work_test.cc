@@ -31,8 +31,22 @@ std::shared_ptr<const Model> connections(uint32_t rows, uint32_t width, int laye
 }
 
 TEST(ModelWork, IsTheSumOfTheProducts) {
-  EXPECT_EQ(workOf(connections(1, 100, 1)), 100 * 100);
-  EXPECT_EQ(workOf(connections(7, 100, 3)), 3 * 7 * 100 * 100);
+  EXPECT_EQ(workOf(connections(1, 100, 1)), 100 * 100 * productsOfFloat());
+  EXPECT_EQ(workOf(connections(7, 100, 3)), 3 * 7 * 100 * 100 * productsOfFloat());
+}
+
+TEST(ModelWork, CountsProductsOfBytesOnce) {
+  Builder b;
+  const auto bytes = [&](const Shape& dims, Lifetime lifetime) {
+    return b.quantized(OperandType::TENSOR_QUANT8_ASYMM, dims, 0.5F, 0, lifetime);
+  };
+  const uint32_t x = bytes({7, 100}, Lifetime::SUBGRAPH_INPUT);
+  const uint32_t weights = bytes({50, 100}, Lifetime::SUBGRAPH_INPUT);
+  const uint32_t bias =
+      b.quantized(OperandType::TENSOR_INT32, {50}, 0.25F, 0, Lifetime::SUBGRAPH_INPUT);
+  const uint32_t y = bytes({7, 50}, Lifetime::SUBGRAPH_OUTPUT);
+  b.operation(OperationType::FULLY_CONNECTED, {x, weights, bias, b.int32(0)}, {y});
+  EXPECT_EQ(workOf(b.take()), 7 * 50 * 100);
 }
 
 // A convolution that a step computes together with a border and an activation.
@@ -47,7 +61,7 @@ TEST(ModelWork, CountsTheOperationsOfASharedStep) {
               {features});
   b.operation(OperationType::RELU, {features}, {result});
   const double elements = 8 * 8 * 16;
-  EXPECT_EQ(workOf(b.take()), elements * 27 + kProductsOfElement * elements);
+  EXPECT_EQ(workOf(b.take()), elements * 27 * productsOfFloat() + kProductsOfElement * elements);
 }
 
 TEST(ModelWork, CountsElementsWhereNothingIsMultiplied) {
@@ -71,8 +85,8 @@ TEST(ModelWork, SlowerProcessorsDivideSmallerModels) {
 TEST(ModelWork, DecidesWhetherLoopsAreDivided) {
   ThreadShare threads(2);
   for (const bool isLarge : {false, true}) {
-    // 0.1 and 8 million products.
-    const auto model = connections(isLarge ? 800 : 10, 100, 1);
+    // 0.1 and 5 million products of floats.
+    const auto model = connections(isLarge ? 500 : 10, 100, 1);
     const auto compiled = CompiledModel::compile(model, {.threads = &threads});
     ASSERT_TRUE(compiled.ok()) << compiled.status().toString();
     EXPECT_EQ((*compiled)->facts().dividesLoops, isLarge);
