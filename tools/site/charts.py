@@ -41,7 +41,7 @@ class Chart:
 
 AMX = "Two virtual processors of an Intel Xeon with AMX"
 ZEN4 = "Two virtual processors of an AMD EPYC of family 25"
-ZEN5 = "Two virtual processors of one of family 26"
+ZEN5 = "Two virtual processors of an AMD EPYC of family 26"
 PEERS = "bench/peers/README.md"
 CHARTS = {
     "peers_amx": Chart("Time relative to the best other runtime, Intel Xeon with AMX", PEERS,
