@@ -2,14 +2,19 @@ include(GoogleTest)
 
 include(cmake/precompiled_headers.cmake)
 
-# halyard_library(NAME SOURCES... [LIBRARIES...] [HEADERS kind]): a static library inside the project.
-# HEADERS: the precompiled header of its sources, "library" by default.
+# halyard_library(NAME SOURCES... [LIBRARIES...] [HEADERS kind] [KERNELS]): a static library inside
+# the project. HEADERS: the precompiled header of its sources, by default that of its folder. KERNELS:
+# it is optimised most.
+set(halyard_folder_headers library)
 function(halyard_library name)
-  cmake_parse_arguments(ARG "" "HEADERS" "SOURCES;LIBRARIES" ${ARGN})
-  if(NOT ARG_HEADERS)
-    set(ARG_HEADERS library)
-  endif()
+  cmake_parse_arguments(ARG "KERNELS" "HEADERS" "SOURCES;LIBRARIES" ${ARGN})
   add_library(${name} STATIC ${ARG_SOURCES})
+  if(ARG_KERNELS)
+    set(ARG_HEADERS kernels)
+    target_compile_options(${name} PRIVATE ${halyard_kernel_options})
+  elseif(NOT ARG_HEADERS)
+    set(ARG_HEADERS ${halyard_folder_headers})
+  endif()
   target_link_libraries(${name} PUBLIC halyard_options fmt::fmt ${ARG_LIBRARIES})
   halyard_precompile(${name} ${ARG_HEADERS})
 endfunction()
