@@ -26,7 +26,7 @@ class Chart:
     """A bar for each row of a table and each series.
 
     columns: the column of each series, as (header, which of the columns with that header).
-    under: a text that stands before the table, if several tables of the file have these columns.
+    under: a text in front of the table, if several tables of the file have these columns.
     reference: a value with a line of its own, such as a ratio of 1.
     """
     title: str
@@ -51,7 +51,7 @@ CHARTS = {
     "peers_zen5": Chart("Time relative to the best other runtime, AMD Zen 5", PEERS,
                         (("ratio", 0), ("ratio", 1)), ("1 thread", "2 threads"), under=ZEN5, reference=1),
     "loading": Chart("Loading and memory relative to LiteRT, AMD Zen 4", PEERS,
-                     (("load cold", 0), ("first result", 0), ("memory", 0)),
+                     (("load", 0), ("first result", 0), ("memory", 0)),
                      ("load until executable", "first result", "peak memory"), under=ZEN4, reference=1),
     "serving": Chart("Requests a second beside mlserver", "bench/serve/README.md",
                      (("halyard serve", 0), ("mlserver", 0)), ("halyard serve", "mlserver"), unit="/s",
@@ -93,7 +93,7 @@ class Table:
 
 
 def table_of(root: pathlib.Path, chart: Chart) -> Table:
-    """The first table with the chart's columns, behind its text."""
+    """The first table behind the chart's text, or the first one with its columns if it has no text."""
     text = (root / chart.file).read_text()
     if chart.under not in text:
         raise ChartError(f"{chart.file}: the text '{chart.under}' is missing, which stands before a table")
@@ -112,8 +112,11 @@ def table_of(root: pathlib.Path, chart: Chart) -> Table:
                 rows.append(cells_of(row))
             return Table(header, rows, number + 1 + len(rows))
         found.append(" | ".join(header))
+        if chart.under:
+            break
     wanted = ", ".join(name for name, _ in chart.columns)
-    raise ChartError(f"{chart.file}: no table has the columns {wanted}; found: {'; '.join(found) or 'no table'}")
+    place = f"the table behind '{chart.under}' lacks one of" if chart.under else "no table has"
+    raise ChartError(f"{chart.file}: {place} the columns {wanted}; found: {'; '.join(found) or 'no table'}")
 
 
 def values_of(root: pathlib.Path, chart: Chart) -> list[tuple[str, list[float | None]]]:

@@ -1,6 +1,7 @@
 """Tests the generators of the site: headers, charts, docstrings, the manifest, and documents."""
 from __future__ import annotations
 
+import dataclasses
 import json
 import pathlib
 import re
@@ -117,6 +118,11 @@ class ChartsTest(unittest.TestCase):
     def test_a_missing_text_before_the_table_is_named(self) -> None:
         with self.assertRaisesRegex(ChartError, "the text 'Nowhere' is missing"):
             draw(ROOT, Chart("Title", "docs/litert.md", (("ratio", 0),), ("one",), under="Nowhere"))
+
+    def test_the_table_of_another_text_is_not_taken(self) -> None:
+        chart = CHARTS["peers_amx"]
+        with self.assertRaisesRegex(ChartError, "lacks one of the columns memory; found: model"):
+            draw(ROOT, dataclasses.replace(chart, columns=(("memory", 0),), series=("memory",)))
 
 
 class PagesTest(unittest.TestCase):
