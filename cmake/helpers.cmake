@@ -19,6 +19,11 @@ function(halyard_library name)
   halyard_precompile(${name} ${ARG_HEADERS})
 endfunction()
 
+# Most of a test's compilation is code of GoogleTest's templates and of the project's headers. Together,
+# a batch of files takes half as long as one by one. Names in a test's unnamed namespace are unique in
+# its program for that. The preset aarch64 compiles each file alone.
+option(HALYARD_UNITY_TESTS "Compile the files of tests in batches" ON)
+
 # A test runs once. Optimising it takes longer than that run, so it is not optimised.
 set(halyard_test_options $<$<CONFIG:Release>:-O0>)
 
@@ -39,6 +44,7 @@ function(halyard_test name)
   target_compile_definitions(${name} PRIVATE ${ARG_DEFINITIONS})
   target_compile_options(${name} PRIVATE ${halyard_test_options})
   halyard_precompile(${name} test)
+  set_target_properties(${name} PROPERTIES UNITY_BUILD ${HALYARD_UNITY_TESTS} UNITY_BUILD_BATCH_SIZE 8)
   set(header "#pragma once\n")
   foreach(path HALYARD_SOURCE_DIR=${PROJECT_SOURCE_DIR} HALYARD_BINARY_DIR=${PROJECT_BINARY_DIR}
       ${ARG_PATHS})

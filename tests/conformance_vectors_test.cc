@@ -85,7 +85,7 @@ void forEachCase(const std::string& folder,
   EXPECT_GT(cases, 4000u);
 }
 
-class ConformanceLevels : public testing::TestWithParam<std::string> {};
+class ConformanceLevels : public ::testing::TestWithParam<std::string> {};
 
 TEST_P(ConformanceLevels, AreThoseThatTheFilesState) {
   forEachCase(GetParam(), [](const std::string& where, const VectorCase& vectorCase) {
@@ -94,7 +94,7 @@ TEST_P(ConformanceLevels, AreThoseThatTheFilesState) {
   });
 }
 
-class ConformanceVariants : public testing::TestWithParam<std::tuple<std::string, Variant>> {};
+class ConformanceVariants : public ::testing::TestWithParam<std::tuple<std::string, Variant>> {};
 
 TEST_P(ConformanceVariants, AllPass) {
   const std::string& folder = std::get<0>(GetParam());
@@ -123,22 +123,22 @@ std::string folderName(const std::string& folder) {
   return folder == kOwnFolder ? "own" : "shared";
 }
 
-std::string levelsName(const testing::TestParamInfo<std::string>& info) {
+std::string levelsName(const ::testing::TestParamInfo<std::string>& info) {
   return folderName(info.param);
 }
 
-std::string variantName(const testing::TestParamInfo<std::tuple<std::string, Variant>>& info) {
+std::string variantName(const ::testing::TestParamInfo<std::tuple<std::string, Variant>>& info) {
   const auto& [folder, variant] = info.param;
   std::string name(conformance::traitsOf(variant).name);
   std::replace(name.begin(), name.end(), '-', '_');
   return folderName(folder) + "_" + name;
 }
 
-INSTANTIATE_TEST_SUITE_P(All, ConformanceLevels, testing::Values(kOwnFolder, kSharedFolder),
+INSTANTIATE_TEST_SUITE_P(All, ConformanceLevels, ::testing::Values(kOwnFolder, kSharedFolder),
                          levelsName);
 INSTANTIATE_TEST_SUITE_P(Hal, ConformanceVariants,
-                         testing::Combine(testing::Values(kOwnFolder, kSharedFolder),
-                                          testing::ValuesIn(variantsOfTheHal())),
+                         ::testing::Combine(::testing::Values(kOwnFolder, kSharedFolder),
+                                            ::testing::ValuesIn(variantsOfTheHal())),
                          variantName);
 
 }  // namespace

@@ -13,7 +13,7 @@ using enum OperationType;
 
 enum class Scale { NONE, PRODUCT, QUOTIENT, NEGATIVE };
 
-struct Case {
+struct AttentionCase {
   Shape batch = {1, 3};
   uint32_t rows = 20;
   uint32_t keys = 33;
@@ -29,14 +29,14 @@ struct Case {
   bool areValuesHuge = false;  // constants near the largest float
 };
 
-Shape matrices(const Case& test, uint32_t rows, uint32_t columns) {
+Shape matrices(const AttentionCase& test, uint32_t rows, uint32_t columns) {
   Shape dims = test.batch;
   dims.push_back(rows);
   dims.push_back(columns);
   return dims;
 }
 
-std::shared_ptr<const Model> attention(const Case& test) {
+std::shared_ptr<const Model> attention(const AttentionCase& test) {
   Builder builder;
   const Shape scoreDims = matrices(test, test.rows, test.keys);
   const uint32_t queries = builder.input(matrices(test, test.rows, test.depth));
@@ -75,7 +75,7 @@ std::shared_ptr<const Model> attention(const Case& test) {
 TEST(AttentionTest, IsOneStep) {
   for (const bool areKeysColumns : {false, true}) {
     for (const Scale scale : {Scale::NONE, Scale::PRODUCT, Scale::QUOTIENT}) {
-      Case test;
+      AttentionCase test;
       test.areKeysColumns = areKeysColumns;
       test.scale = scale;
       expectSteps(attention(test), 1);
@@ -94,7 +94,7 @@ TEST(AttentionTest, IsOneStep) {
 
 TEST(AttentionTest, TakesAnySize) {
   for (const uint32_t keys : {1u, 16u, 512u, 700u}) {
-    Case test;
+    AttentionCase test;
     test.batch = {2};
     test.rows = 131;
     test.keys = keys;
@@ -108,26 +108,26 @@ TEST(AttentionTest, TakesAnySize) {
 }
 
 TEST(AttentionTest, SumsStayWithinTheValues) {
-  Case test;
+  AttentionCase test;
   test.areValuesHuge = true;
   expectSteps(attention(test), 1);
 }
 
 TEST(AttentionTest, IsComputedByOperationsOtherwise) {
-  Case shared;
+  AttentionCase shared;
   shared.isShared = true;
   expectSteps(attention(shared), 4);
-  Case few;
+  AttentionCase few;
   few.rows = 2;
   expectSteps(attention(few), 3);
-  Case rows;
+  AttentionCase rows;
   rows.axis = -2;
   expectSteps(attention(rows), 3);
-  Case negative;
+  AttentionCase negative;
   negative.scale = Scale::NEGATIVE;
   expectSteps(attention(negative), 4);
   // A mask for each image of two, with three heads each.
-  Case mask;
+  AttentionCase mask;
   mask.batch = {2, 3};
   mask.mask = {2, 1, 20, 33};
   expectSteps(attention(mask), 4);

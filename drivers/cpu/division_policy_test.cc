@@ -9,7 +9,7 @@ using std::chrono::milliseconds;
 using std::chrono::nanoseconds;
 
 // A policy with a clock and helpers that do as the test says.
-class DivisionPolicyTest : public testing::Test {
+class DivisionPolicyTest : public ::testing::Test {
  protected:
   void SetUp() override { time_ = DivisionPolicy::Clock::time_point(std::chrono::hours(1)); }
 

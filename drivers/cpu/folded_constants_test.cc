@@ -14,8 +14,8 @@ namespace {
 
 using testing::Builder;
 
-constexpr uint32_t kDepth = 256;
-constexpr uint32_t kUnits = 400;
+constexpr uint32_t kFoldedDepth = 256;
+constexpr uint32_t kFoldedUnits = 400;
 constexpr float kScale = 0.01f;
 constexpr int32_t kZeroPoint = 120;
 
@@ -51,22 +51,23 @@ class WeightMaker {
 };
 
 // A full connection, whose weights are packed, and two that share their weights. A product with a
-// constant that every run reads in its place, and MAXIMUM with a small constant.
+// constant that every outputOf reads in its place, and MAXIMUM with a small constant.
 std::shared_ptr<const Model> modelOf(Weights kind) {
   Builder b;
   WeightMaker weights(b, kind);
-  const uint32_t x = b.input({1, kDepth});
+  const uint32_t x = b.input({1, kFoldedDepth});
   const uint32_t none = b.int32(0);
-  const uint32_t bias = b.constant({kUnits});
-  const uint32_t shared = weights({kUnits, kUnits});
-  const uint32_t layers[] = {b.tensor({1, kUnits}), b.tensor({1, kUnits}), b.tensor({1, kUnits})};
-  const uint32_t products = b.tensor({1, kUnits});
-  const uint32_t y = b.output({1, kUnits});
-  b.operation(OperationType::FULLY_CONNECTED, {x, weights({kUnits, kDepth}), bias, none},
-              {layers[0]});
+  const uint32_t bias = b.constant({kFoldedUnits});
+  const uint32_t shared = weights({kFoldedUnits, kFoldedUnits});
+  const uint32_t layers[] = {b.tensor({1, kFoldedUnits}), b.tensor({1, kFoldedUnits}),
+                             b.tensor({1, kFoldedUnits})};
+  const uint32_t products = b.tensor({1, kFoldedUnits});
+  const uint32_t y = b.output({1, kFoldedUnits});
+  b.operation(OperationType::FULLY_CONNECTED,
+              {x, weights({kFoldedUnits, kFoldedDepth}), bias, none}, {layers[0]});
   b.operation(OperationType::FULLY_CONNECTED, {layers[0], shared, bias, none}, {layers[1]});
   b.operation(OperationType::FULLY_CONNECTED, {layers[1], shared, bias, none}, {layers[2]});
-  b.operation(OperationType::MUL, {layers[2], weights({1, kUnits}), none}, {products});
+  b.operation(OperationType::MUL, {layers[2], weights({1, kFoldedUnits}), none}, {products});
   b.operation(OperationType::MAXIMUM, {products, weights({1})}, {y});
   return b.take();
 }
@@ -90,10 +91,10 @@ std::shared_ptr<const Model> inFile(const Model& model, std::FILE* file, uint32_
   return std::make_shared<const Model>(std::move(moved));
 }
 
-std::vector<float> run(CompiledModel& model) {
-  std::vector<float> in(kDepth);
+std::vector<float> outputOf(CompiledModel& model) {
+  std::vector<float> in(kFoldedDepth);
   for (size_t i = 0; i < in.size(); ++i) in[i] = 0.01f * static_cast<float>(i % 61) - 0.3f;
-  std::vector<float> out(kUnits);
+  std::vector<float> out(kFoldedUnits);
   const cpu::Argument input{reinterpret_cast<uint8_t*>(in.data()), in.size() * 4, {}};
   const cpu::Argument output{reinterpret_cast<uint8_t*>(out.data()), out.size() * 4, {}};
   const hal::ExecutionResult result = model.run({&input, 1}, {&output, 1}, {});
@@ -107,7 +108,7 @@ class FoldedConstantsTest : public ::testing::Test {
     auto floats = CompiledModel::compile(modelOf(Weights::FLOAT), {});
     EXPECT_TRUE(floats.ok()) << floats.status().toString();
     floats_ = std::move(*floats);
-    expected_ = run(*floats_);
+    expected_ = outputOf(*floats_);
   }
   ~FoldedConstantsTest() override { std::fclose(file_); }
 
@@ -123,13 +124,13 @@ TEST_F(FoldedConstantsTest, ResultsAndStepsAreThoseOfFloatWeights) {
     for (ThreadShare* share : {static_cast<ThreadShare*>(nullptr), &threads}) {
       const auto compiled = CompiledModel::compile(each, {share});
       ASSERT_TRUE(compiled.ok() && *compiled != nullptr) << compiled.status().toString();
-      EXPECT_EQ(run(**compiled), expected_);
+      EXPECT_EQ(outputOf(**compiled), expected_);
       EXPECT_EQ((*compiled)->facts().steps, floats_->facts().steps);
       EXPECT_EQ((*compiled)->facts().ownKernels, floats_->facts().ownKernels);
       EXPECT_EQ((*compiled)->facts().arenaBytes, floats_->facts().arenaBytes);
       const auto later = CompiledModel::compileLater(each, {share});
       ASSERT_TRUE(later.ok() && *later != nullptr) << later.status().toString();
-      EXPECT_EQ(run(**later), expected_);
+      EXPECT_EQ(outputOf(**later), expected_);
     }
   }
 }
@@ -138,7 +139,7 @@ TEST_F(FoldedConstantsTest, NeitherBytesNorFloatsStayWhereTheyArePacked) {
   const auto model = inFile(*modelOf(Weights::BYTES), file_);
   const auto compiled = CompiledModel::compile(model, {});
   ASSERT_TRUE(compiled.ok()) << compiled.status().toString();
-  constexpr size_t kPacked = size_t{kUnits} * (kDepth + kUnits);
+  constexpr size_t kPacked = size_t{kFoldedUnits} * (kFoldedDepth + kFoldedUnits);
   EXPECT_GE((*compiled)->facts().releasedBytes, kPacked * (1 + sizeof(float)) - 8 * 4096);
 }
 

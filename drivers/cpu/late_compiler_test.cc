@@ -1,4 +1,5 @@
-// Models that are completed after they have been handed out: by a thread, or by their first run.
+// Models that are completed after they have been handed out: by a thread, or by their first
+// outcomeOf.
 #include "late_compiler.h"
 
 #include <gmock/gmock.h>
@@ -40,25 +41,25 @@ std::shared_ptr<const Model> layersModel() {
   return b.take();
 }
 
-struct Outcome {
+struct LateOutcome {
   Status status;
   std::vector<float> values;
 };
 
-Outcome run(CompiledModel& model, const hal::ExecuteOptions& options = {}) {
+LateOutcome outcomeOf(CompiledModel& model, const hal::ExecuteOptions& options = {}) {
   std::vector<float> in(kWidth);
   for (size_t i = 0; i < in.size(); ++i) in[i] = 0.01f * static_cast<float>(i % 61) - 0.3f;
-  Outcome outcome{{}, std::vector<float>(kWidth)};
+  LateOutcome outcome{{}, std::vector<float>(kWidth)};
   const cpu::Argument input{in.data(), in.size() * sizeof(float), {}, false};
   const cpu::Argument output{outcome.values.data(), kWidth * sizeof(float), {}, false};
   outcome.status = model.run(std::span(&input, 1), std::span(&output, 1), options).status;
   return outcome;
 }
 
-std::vector<float> expected() {
+std::vector<float> lateResult() {
   const auto compiled = CompiledModel::compile(layersModel(), {});
   EXPECT_TRUE(compiled.ok() && *compiled != nullptr);
-  return run(**compiled).values;
+  return outcomeOf(**compiled).values;
 }
 
 std::shared_ptr<CompiledModel> planned(const CompiledModel::Resources& resources = {}) {
@@ -73,19 +74,19 @@ TEST(LateCompilerTest, CompletesWhatNobodyRuns) {
   const std::shared_ptr<CompiledModel> model = planned();
   ASSERT_TRUE(late.add(model));
   while (!model->isComplete()) std::this_thread::yield();
-  EXPECT_EQ(run(*model).values, expected());
+  EXPECT_EQ(outcomeOf(*model).values, lateResult());
 }
 
 TEST(LateCompilerTest, TheFirstRunCompletesAModelWithoutWaitingForItsTurn) {
   const std::shared_ptr<CompiledModel> model = planned();
-  const Outcome outcome = run(*model);
+  const LateOutcome outcome = outcomeOf(*model);
   ASSERT_TRUE(outcome.status.ok()) << outcome.status.toString();
-  EXPECT_EQ(outcome.values, expected());
+  EXPECT_EQ(outcome.values, lateResult());
   EXPECT_TRUE(model->isComplete());
 }
 
 TEST(LateCompilerTest, FirstRunsThatComeTogetherAllHaveTheResults) {
-  const std::vector<float> right = expected();
+  const std::vector<float> right = lateResult();
   for (int round = 0; round < 20; ++round) {
     LateCompiler late;
     ThreadShare threads(2);
@@ -96,7 +97,7 @@ TEST(LateCompilerTest, FirstRunsThatComeTogetherAllHaveTheResults) {
     for (int i = 0; i < 3; ++i) {
       runners.emplace_back([&] {
         together.arrive_and_wait();
-        const Outcome outcome = run(*model);
+        const LateOutcome outcome = outcomeOf(*model);
         EXPECT_TRUE(outcome.status.ok()) << outcome.status.toString();
         EXPECT_EQ(outcome.values, right);
       });
@@ -111,13 +112,13 @@ TEST(LateCompilerTest, ARunWithADeadlineWaitsNoLonger) {
   hal::ExecuteOptions soon;
   soon.deadline = hal::Clock::now() + std::chrono::milliseconds(1);
   // No thread completes it.
-  const Outcome missed = run(*waited, soon);
+  const LateOutcome missed = outcomeOf(*waited, soon);
   EXPECT_EQ(missed.status.code(), ResultCode::MISSED_DEADLINE_TRANSIENT);
   EXPECT_THAT(missed.status.message(), HasSubstr("before the model's kernels were made"));
   ASSERT_TRUE(late.add(waited));
   hal::ExecuteOptions ample;
   ample.deadline = hal::Clock::now() + std::chrono::hours(1);
-  EXPECT_EQ(run(*waited, ample).values, expected());
+  EXPECT_EQ(outcomeOf(*waited, ample).values, lateResult());
 }
 
 TEST(LateCompilerTest, ModelsThatAreGoneAreLeftOut) {
@@ -154,7 +155,7 @@ TEST(LateCompilerTest, WhatAnAbandonedModelSays) {
   const std::shared_ptr<CompiledModel> model = planned();
   model->abandon();
   EXPECT_EQ(model->complete().code(), ResultCode::OP_FAILED);
-  const Outcome outcome = run(*model);
+  const LateOutcome outcome = outcomeOf(*model);
   EXPECT_EQ(outcome.status.code(), ResultCode::OP_FAILED);
   EXPECT_THAT(outcome.status.message(), HasSubstr("making the model's kernels"));
 }
@@ -175,7 +176,7 @@ TEST(LateCompilerDeathTest, WithoutAThreadTheCallerIsTold) {
     const bool added = late.add(model);
     ::setrlimit(RLIMIT_AS, &before);
     const bool addedThen = late.add(model);
-    const bool isRight = run(*model).values == expected();
+    const bool isRight = outcomeOf(*model).values == lateResult();
     std::_Exit(!added && addedThen && isRight ? 0 : 1);
   };
   EXPECT_EXIT(addAndRun(), ::testing::ExitedWithCode(0), "");
@@ -204,10 +205,10 @@ TEST(LateCompilerTest, ConstantsThatAreGoneFailTheRuns) {
   const auto whole = CompiledModel::compileLater(shared, {});
   const auto model = CompiledModel::compileLater(shared, {});
   ASSERT_TRUE(whole.ok() && model.ok()) << model.status().toString();
-  EXPECT_EQ(run(**whole).values, expected());
+  EXPECT_EQ(outcomeOf(**whole).values, lateResult());
   ASSERT_EQ(::ftruncate(::fileno(file), end / 2), 0);
   for (int i = 0; i < 2; ++i) {
-    const Outcome outcome = run(**model);
+    const LateOutcome outcome = outcomeOf(**model);
     EXPECT_EQ(outcome.status.code(), ResultCode::UNMAPPABLE) << outcome.status.toString();
     EXPECT_THAT(outcome.status.message(), HasSubstr("making the model's kernels"));
   }

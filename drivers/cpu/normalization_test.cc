@@ -13,7 +13,7 @@ using enum OperationType;
 
 enum class Form { RECIPROCAL, QUOTIENT, SCALE };
 
-struct Case {
+struct NormalizationCase {
   Shape dims;
   std::vector<int32_t> axes = {-1};
   Shape factors = {};  // the dimensions of factors and summands; empty: a row
@@ -25,7 +25,7 @@ struct Case {
 
 class NormalizationModel {
  public:
-  explicit NormalizationModel(const Case& test) : test_(test), ones_(test.dims) {
+  explicit NormalizationModel(const NormalizationCase& test) : test_(test), ones_(test.dims) {
     for (const int32_t axis : test.axes) {
       const auto rank = static_cast<int32_t>(ones_.size());
       ones_[static_cast<size_t>(axis < 0 ? axis + rank : axis)] = 1;
@@ -91,12 +91,12 @@ class NormalizationModel {
     applyTo(ADD, apply(MUL, normal, factors, test_.dims), summands, result);
   }
 
-  const Case test_;
+  const NormalizationCase test_;
   Shape ones_;
   Builder builder_;
 };
 
-void expectStepsOf(const Case& test, size_t steps) {
+void expectStepsOf(const NormalizationCase& test, size_t steps) {
   expectSteps(NormalizationModel(test).build(), steps);
 }
 
@@ -109,7 +109,7 @@ TEST(NormalizationTest, IsOneStepInEachForm) {
       expectStepsOf({{2, 3, 4, 5}, {2, 3}, {4, 5}, form, isSwapped}, 1);
     }
   }
-  Case twice = {{4, 100}};
+  NormalizationCase twice = {{4, 100}};
   twice.repeatsTheDistance = true;
   expectStepsOf(twice, 1);
   twice.form = Form::QUOTIENT;
@@ -117,7 +117,7 @@ TEST(NormalizationTest, IsOneStepInEachForm) {
 }
 
 TEST(NormalizationTest, IsComputedByOperationsOtherwise) {
-  Case shared = {{4, 100}};
+  NormalizationCase shared = {{4, 100}};
   shared.isShared = true;
   expectStepsOf(shared, 10);
   // Rows that are not the last dimensions, and factors that are not those of a row.

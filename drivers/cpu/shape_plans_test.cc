@@ -29,8 +29,8 @@ std::shared_ptr<const cpu::ExecutionPlan> planOf(const std::shared_ptr<const Mod
 }
 
 // An execution's memory: `batch` images of bytes that count up.
-struct Images {
-  explicit Images(OperandType type, uint32_t batch)
+struct BatchArguments {
+  explicit BatchArguments(OperandType type, uint32_t batch)
       : in(*knownByteSize(type, ModelForTest::inputDims(batch))),
         out(*knownByteSize(type, ModelForTest::outputDims(batch))) {
     for (size_t i = 0; i < in.size(); ++i) {
@@ -40,8 +40,8 @@ struct Images {
     input = {in.data(), in.size(), ModelForTest::inputDims(batch), false};
     output = {out.data(), out.size(), {}, false};
   }
-  Images(const Images&) = delete;
-  Images& operator=(const Images&) = delete;
+  BatchArguments(const BatchArguments&) = delete;
+  BatchArguments& operator=(const BatchArguments&) = delete;
 
   std::vector<uint8_t> in;
   std::vector<uint8_t> out;
@@ -52,12 +52,12 @@ struct Images {
 class ShapePlansTest : public ::testing::TestWithParam<OperandType> {
  protected:
   std::shared_ptr<CompiledModel> get(ShapePlans& plans, uint32_t batch) const {
-    const cpu::Argument input = Images(GetParam(), batch).input;
+    const cpu::Argument input = BatchArguments(GetParam(), batch).input;
     return plans.get(std::span(&input, 1));
   }
 
   std::vector<uint8_t> run(CompiledModel& compiled, uint32_t batch) const {
-    Images images(GetParam(), batch);
+    BatchArguments images(GetParam(), batch);
     EXPECT_TRUE(compiled.takes(std::span(&images.input, 1), std::span(&images.output, 1)));
     const auto result = compiled.run(std::span(&images.input, 1), std::span(&images.output, 1), {});
     EXPECT_TRUE(result.status.ok()) << result.status.toString();
@@ -65,7 +65,7 @@ class ShapePlansTest : public ::testing::TestWithParam<OperandType> {
   }
 
   std::vector<uint8_t> expected(uint32_t batch) const {
-    Images images(GetParam(), batch);
+    BatchArguments images(GetParam(), batch);
     const auto executor = cpu::Executor::create(test_.open(), nullptr);
     EXPECT_TRUE(executor.ok()) << executor.status().toString();
     const auto result =
@@ -206,7 +206,7 @@ TEST_P(ShapePlansTest, WhatCannotBeMadeIsLeftToOthers) {
   ShapePlans plans(planOf(test_.open()), {});
   const auto failing = get(plans, 2);
   failing->abandon();
-  Images images(GetParam(), 2);
+  BatchArguments images(GetParam(), 2);
   const auto result = failing->run(std::span(&images.input, 1), std::span(&images.output, 1), {});
   EXPECT_EQ(result.status.code(), ResultCode::OP_FAILED);
   EXPECT_TRUE(failing->hasFailed());
@@ -224,7 +224,7 @@ TEST(ShapePlansArguments, WhatIsNotTheModelsIsForTheExecutor) {
   const auto open = planOf(test.open());
   EXPECT_TRUE(ShapePlans::mayHelp(*open));
   ShapePlans plans(open, {});
-  Images images(OperandType::TENSOR_FLOAT32, 2);
+  BatchArguments images(OperandType::TENSOR_FLOAT32, 2);
   const auto isTaken = [&](const Shape& dims) {
     cpu::Argument input = images.input;
     input.dims = dims;

@@ -31,7 +31,7 @@ struct Layer {
 };
 
 // The types of input and filter, with their quantisation.
-struct Types {
+struct TileTypes {
   OperandType input = OperandType::TENSOR_FLOAT32;
   OperandType filter = OperandType::TENSOR_FLOAT32;
   OperandType bias = OperandType::TENSOR_FLOAT32;
@@ -69,7 +69,7 @@ TestOperand randomOperand(OperandType type, const Shape& dims, float scale, int3
   return TestOperand::of<uint8_t>(type, dims, values, scale, zeroPoint);
 }
 
-LegalCase caseOf(const Layer& layer, const Types& types) {
+LegalCase caseOf(const Layer& layer, const TileTypes& types) {
   std::mt19937 random(layer.size * 31 + layer.channels);
   LegalCase legal;
   legal.type = layer.type;
@@ -146,7 +146,7 @@ class TilesTest : public testing::ShaderFormsTest {
   }
 
   void check(const std::vector<Layer>& layers) {
-    const Types kTypes[] = {
+    const TileTypes kTypes[] = {
         {},
         {.isRelaxed = true},
         {OperandType::TENSOR_FLOAT16, OperandType::TENSOR_FLOAT16, OperandType::TENSOR_FLOAT16},
@@ -155,7 +155,7 @@ class TilesTest : public testing::ShaderFormsTest {
         {OperandType::TENSOR_QUANT8_ASYMM_SIGNED, OperandType::TENSOR_QUANT8_ASYMM_SIGNED,
          OperandType::TENSOR_INT32, 0.5f, -5, 0.25f, 0},
     };
-    for (const Types& types : kTypes) {
+    for (const TileTypes& types : kTypes) {
       for (const Layer& layer : layers) {
         LegalCase legal = caseOf(layer, types);
         checkCase(legal, layer.isVariable ? 3 : 1, types.isRelaxed);

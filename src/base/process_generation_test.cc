@@ -14,7 +14,7 @@
 namespace halyard {
 namespace {
 
-using testing::HasSubstr;
+using ::testing::HasSubstr;
 
 // Returns the exit status of a child that runs `work`; -1 when it does not end by itself within 20
 // s.

@@ -30,7 +30,7 @@ UniqueFd patternFile(size_t size) {
   return fd;
 }
 
-bool isOpen(int fd) { return ::fcntl(fd, F_GETFD) != -1; }
+bool isOpenFd(int fd) { return ::fcntl(fd, F_GETFD) != -1; }
 
 TEST(SharedMemory, CreatedMemoryIsZeroedSharedAndSealed) {
   auto memory = SharedMemory::create(10000, "test");
@@ -100,7 +100,7 @@ TEST(SharedMemory, DuplicatesTheCallersDescriptor) {
   // A mapping needs neither the memory object nor its descriptor.
   const int fd = (*memory)->fd();
   *memory = nullptr;
-  EXPECT_FALSE(isOpen(fd));
+  EXPECT_FALSE(isOpenFd(fd));
   EXPECT_EQ(mapping->data()[99], 99);
 }
 
@@ -338,11 +338,11 @@ TEST(UniqueFd, ClosesWhatItOwns) {
   EXPECT_FALSE(first.valid());  // NOLINT(bugprone-use-after-move)
   EXPECT_EQ(second.get(), number);
   second.reset();
-  EXPECT_FALSE(isOpen(number));
-  EXPECT_TRUE(isOpen(duplicate.get()));
+  EXPECT_FALSE(isOpenFd(number));
+  EXPECT_TRUE(isOpenFd(duplicate.get()));
   const int released = duplicate.release();
   duplicate.reset();
-  EXPECT_TRUE(isOpen(released));
+  EXPECT_TRUE(isOpenFd(released));
   ::close(released);
   EXPECT_FALSE(UniqueFd().duplicate().valid());
 }

@@ -45,7 +45,7 @@ TEST(ThreadPool, CoversTheRangeOnceWithRangesOfAtLeastTheGrain) {
     EXPECT_EQ(pool.threads(), threads);
     for (size_t count : {1, 2, 7, 64, 1000, 4097}) {
       for (size_t grain : {0, 1, 5, 64, 1000, 100000}) {
-        SCOPED_TRACE(testing::Message() << threads << " threads, " << count << "/" << grain);
+        SCOPED_TRACE(::testing::Message() << threads << " threads, " << count << "/" << grain);
         size_t expectedBegin = 0;
         for (const auto& [begin, end] : rangesOf(pool, count, grain)) {
           EXPECT_EQ(begin, expectedBegin);

@@ -8,11 +8,11 @@
 namespace halyard {
 namespace {
 
-using testing::ElementsAre;
-using testing::HasSubstr;
-using testing::IsEmpty;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
 
-class VerboseLogTest : public testing::Test {
+class VerboseLogTest : public ::testing::Test {
  protected:
   void SetUp() override { clear(); }
   void TearDown() override { clear(); }
@@ -24,9 +24,9 @@ class VerboseLogTest : public testing::Test {
   }
   static std::string read(const char* variable, const char* value) {
     ::setenv(variable, value, 1);
-    testing::internal::CaptureStderr();
+    ::testing::internal::CaptureStderr();
     readVlogTags();
-    return testing::internal::GetCapturedStderr();
+    return ::testing::internal::GetCapturedStderr();
   }
 };
 
@@ -63,10 +63,10 @@ TEST_F(VerboseLogTest, AnUnknownNameIsAnErrorLineAndIgnored) {
 
 TEST_F(VerboseLogTest, LinesAreOfLevelInfo) {
   read("HALYARD_VLOG", "driver");
-  testing::internal::CaptureStderr();
+  ::testing::internal::CaptureStderr();
   vlog(VlogTag::DRIVER, "{} is here", "npu");
   vlog(VlogTag::MODEL, "unseen");
-  EXPECT_EQ(testing::internal::GetCapturedStderr(), "halyard: info: npu is here\n");
+  EXPECT_EQ(::testing::internal::GetCapturedStderr(), "halyard: info: npu is here\n");
 }
 
 }  // namespace

@@ -41,7 +41,7 @@ TEST(WorkLimit, ChunksCoverTheRangeOnceAndKeepTheGrain) {
   const WorkLimitScope scope(&limit);
   for (size_t count : {1, 2, 7, 100, 1000}) {
     for (size_t grain : {0, 1, 3, 64, 5000}) {
-      SCOPED_TRACE(testing::Message() << count << "/" << grain);
+      SCOPED_TRACE(::testing::Message() << count << "/" << grain);
       size_t next = 10;
       forEachChunk(10, 10 + count, grain, [&](size_t begin, size_t end) {
         EXPECT_EQ(begin, next);

@@ -17,11 +17,10 @@ namespace {
 using cache::testing::Bytes;
 using cache::testing::bytesOf;
 using cache::testing::CacheFolder;
+using cache::testing::kUid;
 using cache::testing::someBytes;
 using cache::testing::tokenOf;
 using ::testing::HasSubstr;
-
-constexpr uint32_t kUid = 1000;
 
 class CompileCacheAttackTest : public ::testing::Test {
  protected:

@@ -17,10 +17,9 @@ namespace {
 
 using cache::testing::CacheFolder;
 using cache::testing::KilledWriter;
+using cache::testing::kUid;
 using cache::testing::someBytes;
 using cache::testing::tokenOf;
-
-constexpr uint32_t kUid = 1000;
 
 size_t killsOfStep() {
   const char* const text = std::getenv("HALYARD_KILLS");

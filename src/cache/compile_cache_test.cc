@@ -25,12 +25,12 @@ namespace {
 using cache::testing::Bytes;
 using cache::testing::bytesOf;
 using cache::testing::CacheFolder;
+using cache::testing::kUid;
 using cache::testing::someBytes;
 using cache::testing::tokenOf;
 using ::testing::AnyOf;
 using ::testing::HasSubstr;
 
-constexpr uint32_t kUid = 1000;
 constexpr CompileCacheLimits kImpatient = {
     .entriesOfUser = 4, .entries = 6, .bytes = 1 << 20, .wait = std::chrono::milliseconds(30)};
 

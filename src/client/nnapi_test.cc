@@ -23,7 +23,7 @@ static_assert(std::is_nothrow_move_assignable_v<Execution>);
 
 #define EXPECT_OK(call) EXPECT_EQ((call), ANEURALNETWORKS_NO_ERROR) << halyard_lastErrorText()
 
-const ANeuralNetworksDevice* cpu() {
+const ANeuralNetworksDevice* listedReference() {
   std::vector<Device> devices;
   EXPECT_OK(listDevices(devices));
   return deviceNamed(devices, "nnapi-reference");
@@ -35,7 +35,7 @@ class Wrapper : public ::testing::Test {
     EXPECT_OK(model_.create());
     EXPECT_OK(addSum(model_.get(), {2}, {2}, {2}));
     EXPECT_OK(model_.finish());
-    const ANeuralNetworksDevice* const device = cpu();
+    const ANeuralNetworksDevice* const device = listedReference();
     EXPECT_OK(compilation_.createForDevices(model_.get(), {&device, 1}));
     EXPECT_OK(compilation_.finish());
   }
@@ -120,7 +120,7 @@ TEST_F(Wrapper, DevicesAreListedByName) {
   EXPECT_EQ(devices->back().name, "nnapi-reference");
   EXPECT_EQ(deviceNamed(*devices, "nnapi-reference"), devices->back().handle);
   EXPECT_EQ(deviceNamed(*devices, "other"), nullptr);
-  const ANeuralNetworksDevice* const device = cpu();
+  const ANeuralNetworksDevice* const device = listedReference();
   std::vector<bool> supported;
   EXPECT_OK(model_.getSupportedOperationsForDevices({&device, 1}, 1, supported));
   EXPECT_THAT(supported, ElementsAre(true));

@@ -13,8 +13,8 @@ namespace halyard::client {
 namespace {
 
 using halyard::Model;
-using testing::ElementsAre;
-using testing::HasSubstr;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
 
 Operand operandOf(OperandType type, Shape dims, Lifetime lifetime) {
   Operand operand;
@@ -43,7 +43,7 @@ Model addModel(uint32_t width, Shape output) {
   return model;
 }
 
-const ANeuralNetworksDevice* cpu() {
+const ANeuralNetworksDevice* referenceDevice() {
   const auto devices = allDevices();
   EXPECT_TRUE(devices.ok()) << devices.status().toString();
   if (!devices.ok() || devices->empty()) return nullptr;
@@ -66,7 +66,7 @@ std::vector<float> floatsOf(const Output& output) {
 Result<Computation> run(const Model& model, const std::vector<float>& input, Shape dims = {}) {
   auto session = Session::create(std::make_shared<const Model>(model));
   if (!session.ok()) return session.takeStatus();
-  HALYARD_RETURN_IF_ERROR((*session)->compile(cpu()));
+  HALYARD_RETURN_IF_ERROR((*session)->compile(referenceDevice()));
   const std::vector<uint8_t> bytes = bytesOf(input);
   const Input argument{bytes, std::move(dims), false};
   return (*session)->execute({&argument, 1});
@@ -168,7 +168,7 @@ TEST(Session, PassesPerChannelScales) {
   model.main.outputIndexes = {5};
   auto session = Session::create(std::make_shared<const Model>(model));
   ASSERT_TRUE(session.ok()) << session.status().toString();
-  ASSERT_TRUE((*session)->compile(cpu()).ok());
+  ASSERT_TRUE((*session)->compile(referenceDevice()).ok());
   const std::vector<uint8_t> bytes = {1, 1};
   const Input argument{bytes, {}, false};
   const auto result = (*session)->execute({&argument, 1});
@@ -229,7 +229,7 @@ TEST(Session, RefusesReferencesThatLeadNowhere) {
   // An error inside a subgraph names the subgraph.
   Model inner = branchModel();
   inner.referenced[0].operations[0].inputs = {0, 1};
-  EXPECT_THAT(run(inner, {}).status().message(), testing::StartsWith("referenced subgraph #0: "));
+  EXPECT_THAT(run(inner, {}).status().message(), ::testing::StartsWith("referenced subgraph #0: "));
 }
 
 TEST(Session, RefusesWhatItDoesNotPassOn) {
@@ -245,10 +245,10 @@ TEST(Session, ChecksItsOwnUse) {
   auto session = Session::create(std::make_shared<const Model>(addModel(1, {1, 1})));
   ASSERT_TRUE(session.ok()) << session.status().toString();
   EXPECT_EQ((*session)->execute({}).status().code(), ResultCode::BAD_STATE);
-  ASSERT_TRUE((*session)->compile(cpu()).ok());
-  EXPECT_EQ((*session)->compile(cpu()).code(), ResultCode::BAD_STATE);
+  ASSERT_TRUE((*session)->compile(referenceDevice()).ok());
+  EXPECT_EQ((*session)->compile(referenceDevice()).code(), ResultCode::BAD_STATE);
   EXPECT_EQ((*session)->execute({}).status().code(), ResultCode::BAD_DATA);
-  const auto supported = (*session)->supportedOperations(cpu());
+  const auto supported = (*session)->supportedOperations(referenceDevice());
   ASSERT_TRUE(supported.ok()) << supported.status().toString();
   EXPECT_THAT(*supported, ElementsAre(true));
 }

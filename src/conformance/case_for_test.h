@@ -4,6 +4,7 @@
 #pragma once
 
 #include <fmt/format.h>
+#include <gtest/gtest.h>
 #include <zlib.h>
 
 #include <cstring>
@@ -15,6 +16,7 @@
 
 #include "base/temporary_folder_for_test.h"
 #include "conformance/base64.h"
+#include "conformance/vectors.h"
 
 namespace halyard::conformance::testing {
 
@@ -42,6 +44,12 @@ inline std::string addLine(std::string_view name, const std::vector<float>& a,
       R"("inputs":[0],"outputs":[3]}},"referenced":[]}})",
       name, fields, tensor("SUBGRAPH_INPUT", a), tensor("CONSTANT_COPY", b),
       tensor("SUBGRAPH_OUTPUT", expected));
+}
+
+inline VectorCase parsed(const std::string& line) {
+  auto vectorCase = parseVectorCase(line);
+  EXPECT_TRUE(vectorCase.ok()) << vectorCase.status().toString();
+  return std::move(vectorCase).value();
 }
 
 // A folder for vector files.

@@ -12,7 +12,7 @@
 namespace halyard::conformance {
 namespace {
 
-using testing::HasSubstr;
+using ::testing::HasSubstr;
 
 template <typename T>
 std::vector<uint8_t> bytesOf(const std::vector<T>& values) {

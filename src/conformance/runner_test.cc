@@ -21,15 +21,10 @@ namespace {
 using testing::addLine;
 using testing::base64Of;
 using ::testing::HasSubstr;
+using testing::parsed;
 using ::testing::StartsWith;
 
 constexpr std::string_view kExpectFailure = R"("expect_failure":true,)";
-
-VectorCase parsed(const std::string& line) {
-  auto vectorCase = parseVectorCase(line);
-  EXPECT_TRUE(vectorCase.ok()) << vectorCase.status().toString();
-  return std::move(vectorCase).value();
-}
 
 const std::string kGood = addLine("good", {1, 2}, {3, 4}, {4, 6});
 

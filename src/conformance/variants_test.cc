@@ -16,12 +16,7 @@ namespace {
 
 using testing::addLine;
 using ::testing::ElementsAre;
-
-VectorCase parsed(const std::string& line) {
-  auto vectorCase = parseVectorCase(line);
-  EXPECT_TRUE(vectorCase.ok()) << vectorCase.status().toString();
-  return std::move(vectorCase).value();
-}
+using testing::parsed;
 
 VectorCase applied(VectorCase vectorCase, Variant variant) {
   auto result = applyVariant(std::move(vectorCase), variant);

@@ -15,8 +15,8 @@
 namespace halyard::conformance {
 namespace {
 
-using testing::ElementsAre;
-using testing::HasSubstr;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
 
 // relu(x + [1,2]); the second term is in a pool.
 constexpr std::string_view kCase =

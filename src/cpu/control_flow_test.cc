@@ -5,35 +5,22 @@
 #include <thread>
 
 #include "cpu/executor.h"
+#include "cpu/executor_for_test.h"
 #include "cpu/model_for_test.h"
 #include "model/validation/validation.h"
 
 namespace halyard::cpu {
 namespace {
 
+using testing::argumentOf;
 using ::testing::ElementsAre;
+using testing::executorFor;
 using ::testing::HasSubstr;
 using testing::TestModel;
+using testing::tryExecutorFor;
 
 constexpr OperandType kInts = OperandType::TENSOR_INT32;
 constexpr OperandType kBool = OperandType::TENSOR_BOOL8;
-
-template <typename T>
-Argument argumentOf(std::vector<T>& values, Shape dims = {}) {
-  return {values.data(), values.size() * sizeof(T), std::move(dims), false};
-}
-
-Result<std::shared_ptr<Executor>> tryExecutorFor(const TestModel& test) {
-  const auto model = test.share();
-  HALYARD_RETURN_IF_ERROR(validateModel(*model).takeStatus());
-  return Executor::create(model, nullptr);
-}
-
-std::shared_ptr<Executor> executorFor(const TestModel& test) {
-  auto executor = tryExecutorFor(test);
-  EXPECT_TRUE(executor.ok()) << executor.status().toString();
-  return executor.ok() ? *executor : nullptr;
-}
 
 // x -> x + amount.
 TestModel adder(float amount, const Shape& dims = {2}) {

@@ -11,29 +11,18 @@
 #include <numeric>
 #include <thread>
 
+#include "cpu/executor_for_test.h"
 #include "cpu/model_for_test.h"
 #include "model/validation/validation.h"
 
 namespace halyard::cpu {
 namespace {
 
+using testing::argumentOf;
 using ::testing::ElementsAre;
+using testing::executorFor;
 using ::testing::HasSubstr;
 using testing::TestModel;
-
-std::shared_ptr<Executor> executorFor(const TestModel& test, ThreadPool* threads = nullptr) {
-  const auto model = test.share();
-  const auto level = validateModel(*model);
-  EXPECT_TRUE(level.ok()) << level.status().toString();
-  auto executor = Executor::create(model, threads);
-  EXPECT_TRUE(executor.ok()) << executor.status().toString();
-  return executor.ok() ? *executor : nullptr;
-}
-
-template <typename T>
-Argument argumentOf(std::vector<T>& values, Shape dims = {}) {
-  return {values.data(), values.size() * sizeof(T), std::move(dims), false};
-}
 
 hal::ExecutionResult execute(Executor& executor, std::vector<Argument> inputs,
                              std::vector<Argument> outputs, hal::ExecuteOptions options = {}) {

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "cpu/executor.h"
+#include "cpu/executor_for_test.h"
 #include "cpu/model_for_test.h"
 #include "cpu/model_run.h"
 #include "cpu/step_plan.h"
@@ -22,13 +23,14 @@
 namespace halyard::cpu {
 namespace {
 
+using testing::argumentOf;
 using ::testing::Each;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using testing::TestModel;
 
-constexpr OperandType kInts = OperandType::TENSOR_INT32;
-constexpr OperandType kBool = OperandType::TENSOR_BOOL8;
+constexpr OperandType kInt32 = OperandType::TENSOR_INT32;
+constexpr OperandType kBool8 = OperandType::TENSOR_BOOL8;
 
 // Multiplies all elements with a factor, in place of RELU. So results show which kernel has run.
 class Scaling final : public Kernel {
@@ -64,7 +66,7 @@ std::shared_ptr<StepPlan> stepsOf(const SubgraphPlan& plan, float factor) {
   return planSteps(plan, std::move(steps));
 }
 
-ExecutionPlan planOf(const TestModel& test) {
+ExecutionPlan plannedFrom(const TestModel& test) {
   const auto model = test.share();
   EXPECT_TRUE(validateModel(*model).ok()) << validateModel(*model).status().toString();
   auto plan = ExecutionPlan::make(model);
@@ -75,7 +77,7 @@ ExecutionPlan planOf(const TestModel& test) {
 // An executor whose bodies have steps where they can have them.
 struct Bodies {
   explicit Bodies(const TestModel& test, float factor = 100) {
-    ExecutionPlan plan = planOf(test);
+    ExecutionPlan plan = plannedFrom(test);
     for (SubgraphPlan& body : plan.referenced) {
       if (!canHaveSteps(body)) continue;
       body.steps = stepsOf(body, factor);
@@ -87,11 +89,6 @@ struct Bodies {
   size_t withSteps = 0;
   std::shared_ptr<Executor> executor;
 };
-
-template <typename T>
-Argument argumentOf(std::vector<T>& values, Shape dims = {}) {
-  return {values.data(), values.size() * sizeof(T), std::move(dims), false};
-}
 
 // x -> relu(x + 1).
 TestModel body(const Shape& dims = {2}) {
@@ -108,7 +105,7 @@ TestModel branch(const Shape& dims = {2}) {
   TestModel other;
   other.operation(OperationType::NEG, {other.input(dims)}, {other.output(dims)});
   TestModel test;
-  const uint32_t condition = test.input({1}, kBool);
+  const uint32_t condition = test.input({1}, kBool8);
   const uint32_t x = test.input(dims);
   const uint32_t yes = test.reference(body(dims));
   const uint32_t no = test.reference(other);
@@ -174,26 +171,26 @@ TEST(StepRun, ErrorsOfKernelsNameTheWayThere) {
 TestModel loop(int32_t limit) {
   TestModel condition;
   {
-    const uint32_t n = condition.input({1}, kInts);
+    const uint32_t n = condition.input({1}, kInt32);
     condition.input({2});
-    const uint32_t bound = condition.constant<int32_t>(kInts, {1}, {limit});
-    condition.operation(OperationType::LESS, {n, bound}, {condition.output({1}, kBool)});
+    const uint32_t bound = condition.constant<int32_t>(kInt32, {1}, {limit});
+    condition.operation(OperationType::LESS, {n, bound}, {condition.output({1}, kBool8)});
   }
   TestModel turn;
   {
-    const uint32_t n = turn.input({1}, kInts);
+    const uint32_t n = turn.input({1}, kInt32);
     const uint32_t x = turn.input({2});
-    const uint32_t one = turn.constant<int32_t>(kInts, {1}, {1});
-    turn.add(n, one, turn.output({1}, kInts));
+    const uint32_t one = turn.constant<int32_t>(kInt32, {1}, {1});
+    turn.add(n, one, turn.output({1}, kInt32));
     turn.operation(OperationType::RELU, {x}, {turn.output({2})});
   }
   TestModel test;
-  const uint32_t n = test.input({1}, kInts);
+  const uint32_t n = test.input({1}, kInt32);
   const uint32_t x = test.input({2});
   const uint32_t conditionModel = test.reference(condition);
   const uint32_t turnModel = test.reference(turn);
   test.operation(OperationType::WHILE, {conditionModel, turnModel, n, x},
-                 {test.output({1}, kInts), test.output({2})});
+                 {test.output({1}, kInt32), test.output({2})});
   return test;
 }
 
@@ -245,27 +242,27 @@ TEST(StepRun, LoopsOfStepsKeepDeadlinesAndEndWhenCancelled) {
 TEST(StepRun, OmittedValuesRunOperationByOperation) {
   TestModel condition;
   {
-    const uint32_t n = condition.input({1}, kInts);
+    const uint32_t n = condition.input({1}, kInt32);
     condition.input({2});
-    const uint32_t bound = condition.constant<int32_t>(kInts, {1}, {3});
-    condition.operation(OperationType::LESS, {n, bound}, {condition.output({1}, kBool)});
+    const uint32_t bound = condition.constant<int32_t>(kInt32, {1}, {3});
+    condition.operation(OperationType::LESS, {n, bound}, {condition.output({1}, kBool8)});
   }
   TestModel turn;
   {
-    const uint32_t n = turn.input({1}, kInts);
+    const uint32_t n = turn.input({1}, kInt32);
     turn.input({2});
-    const uint32_t one = turn.constant<int32_t>(kInts, {1}, {1});
-    turn.add(n, one, turn.output({1}, kInts));
+    const uint32_t one = turn.constant<int32_t>(kInt32, {1}, {1});
+    turn.add(n, one, turn.output({1}, kInt32));
     const uint32_t x = turn.constant<float>(OperandType::TENSOR_FLOAT32, {2}, {4, 5});
     turn.operation(OperationType::RELU, {x}, {turn.output({2})});
   }
   TestModel test;
-  const uint32_t n = test.input({1}, kInts);
+  const uint32_t n = test.input({1}, kInt32);
   const uint32_t x = test.input({2});
   const uint32_t conditionModel = test.reference(condition);
   const uint32_t turnModel = test.reference(turn);
   test.operation(OperationType::WHILE, {conditionModel, turnModel, n, x},
-                 {test.output({1}, kInts), test.output({2})});
+                 {test.output({1}, kInt32), test.output({2})});
   const Bodies bodies(test);
   EXPECT_EQ(bodies.withSteps, 2u);
   for (int32_t from : {2, 1}) {
@@ -316,7 +313,7 @@ class Inline final : public KernelScratch {
 // A main subgraph with steps: x -> y = relu(x), z = -y, and if: y or z.
 class MainSteps : public ::testing::Test {
  protected:
-  explicit MainSteps(bool hasBranch = true) : plan_(planOf(model(hasBranch))) {
+  explicit MainSteps(bool hasBranch = true) : plan_(plannedFrom(model(hasBranch))) {
     EXPECT_TRUE(canHaveSteps(plan_.main));
     const auto steps = stepsOf(plan_.main, 100);
     steps->isOnlyWay = !hasBranch;
@@ -335,7 +332,7 @@ class MainSteps : public ::testing::Test {
     const uint32_t a = same.input({2});
     same.input({2});
     same.operation(OperationType::NEG, {a}, {same.output({2})});
-    const uint32_t condition = test.input({1}, kBool);
+    const uint32_t condition = test.input({1}, kBool8);
     const uint32_t made = test.temporary({2});
     const uint32_t yes = test.reference(same);
     test.operation(OperationType::IF, {condition, yes, yes, y, z}, {made});
@@ -384,7 +381,7 @@ TEST(StepRun, OnlyReferenceKernelsReadCopiesOfSharedInputs) {
     TestModel test;
     const uint32_t x = test.input({2});
     test.operation(isKernel ? OperationType::RELU : OperationType::NEG, {x}, {test.output({2})});
-    ExecutionPlan plan = planOf(test);
+    ExecutionPlan plan = plannedFrom(test);
     plan.main.steps = stepsOf(plan.main, 1);
     StepRun run(plan.main);
     Inline kernels;

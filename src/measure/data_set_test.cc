@@ -12,10 +12,10 @@
 namespace halyard::measure {
 namespace {
 
-using testing::ElementsAre;
-using testing::HasSubstr;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
 
-class DataSetTest : public testing::Test {
+class DataSetTest : public ::testing::Test {
  protected:
   void write(const std::string& name, const std::vector<uint8_t>& bytes) const {
     std::ofstream(folder_ + "/" + name, std::ios::binary)

@@ -10,7 +10,7 @@
 namespace halyard::measure {
 namespace {
 
-using testing::HasSubstr;
+using ::testing::HasSubstr;
 
 TEST(Labels, ParsesLines) {
   const Labels labels = Labels::parse(" cat \r\n\ndog, hound\nfish\n\n \n");

@@ -11,8 +11,8 @@ namespace {
 
 using import::ElementForm;
 using import::ModelPort;
-using testing::ElementsAre;
-using testing::HasSubstr;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
 
 template <typename T>
 std::vector<uint8_t> bytesOf(const std::vector<T>& values) {

@@ -9,10 +9,10 @@
 namespace halyard::measure {
 namespace {
 
-using testing::ElementsAre;
-using testing::FloatNear;
-using testing::HasSubstr;
-using testing::Not;
+using ::testing::ElementsAre;
+using ::testing::FloatNear;
+using ::testing::HasSubstr;
+using ::testing::Not;
 
 const media::Image kColours = {2, 1, 3, {0, 51, 255, 128, 127, 204}};
 const media::Image kGrey = {2, 1, 1, {0, 255}};

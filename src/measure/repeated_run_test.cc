@@ -14,7 +14,7 @@ namespace {
 
 constexpr const char* kModel = HALYARD_SOURCE_DIR "/models/fashion_mnist_float.tflite";
 
-class RepeatedRunTest : public testing::Test {
+class RepeatedRunTest : public ::testing::Test {
  protected:
   void SetUp() override {
     const auto imported = loadBenchModel(kModel);

@@ -14,13 +14,13 @@ namespace halyard::measure {
 namespace {
 
 using import::ModelPort;
-using testing::ElementsAre;
-using testing::HasSubstr;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
 
 const ModelPort kPicture = {"picture", OperandType::TENSOR_QUANT8_ASYMM, {1, 4, 6, 3}, 1.0f, 0};
 const ModelPort kVector = {"vector", OperandType::TENSOR_FLOAT32, {1, 2}, 0, 0};
 
-class RunInputsTest : public testing::Test {
+class RunInputsTest : public ::testing::Test {
  protected:
   void SetUp() override {
     image_ = folder_ + "/p.png";

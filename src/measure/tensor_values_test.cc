@@ -7,8 +7,8 @@
 namespace halyard::measure {
 namespace {
 
-using testing::ElementsAre;
-using testing::HasSubstr;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
 
 std::vector<float> values(const TensorType& tensor, const std::vector<uint8_t>& bytes) {
   const auto result = realValues(tensor, bytes);

@@ -12,7 +12,7 @@
 namespace halyard::media {
 namespace {
 
-class FileBytesTest : public testing::Test {
+class FileBytesTest : public ::testing::Test {
  protected:
   const TemporaryFolder owner_{"file_bytes"};
   const std::string folder_ = owner_.path();
@@ -36,26 +36,26 @@ TEST_F(FileBytesTest, RefusesMoreThanTheLimit) {
   ASSERT_TRUE(writeFileBytes(folder_ + "/f", std::vector<uint8_t>(7)).ok());
   const auto result = readFileBytes(folder_ + "/f", 6);
   EXPECT_EQ(result.status().code(), ResultCode::BAD_DATA);
-  EXPECT_THAT(result.status().message(), testing::HasSubstr("has 7 bytes, more than the 6"));
+  EXPECT_THAT(result.status().message(), ::testing::HasSubstr("has 7 bytes, more than the 6"));
 }
 
 TEST_F(FileBytesTest, NamesAMissingFile) {
   const auto result = readFileBytes(folder_ + "/none", 6);
   EXPECT_EQ(result.status().code(), ResultCode::BAD_DATA);
-  EXPECT_THAT(result.status().message(), testing::HasSubstr(folder_ + "/none"));
+  EXPECT_THAT(result.status().message(), ::testing::HasSubstr(folder_ + "/none"));
 }
 
 TEST_F(FileBytesTest, RefusesFoldersAndFifos) {
   EXPECT_FALSE(readFileBytes(folder_, 6).ok());
   ASSERT_EQ(::mkfifo((folder_ + "/fifo").c_str(), 0600), 0);
   EXPECT_THAT(readFileBytes(folder_ + "/fifo", 6).status().message(),
-              testing::HasSubstr("not a regular file"));
+              ::testing::HasSubstr("not a regular file"));
 }
 
 TEST_F(FileBytesTest, SaysWhatCannotBeWritten) {
   const Status status = writeFileBytes(folder_ + "/none/f", std::vector<uint8_t>{1});
   EXPECT_EQ(status.code(), ResultCode::OP_FAILED);
-  EXPECT_THAT(status.message(), testing::HasSubstr("/none/f"));
+  EXPECT_THAT(status.message(), ::testing::HasSubstr("/none/f"));
   // A device that takes no byte simulates a full disk.
   EXPECT_FALSE(writeFileBytes("/dev/full", std::vector<uint8_t>{1}).ok());
 }

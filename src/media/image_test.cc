@@ -10,7 +10,7 @@
 namespace halyard::media {
 namespace {
 
-using testing::HasSubstr;
+using ::testing::HasSubstr;
 
 void put(std::vector<uint8_t>* bytes, size_t at, uint32_t value) {
   std::memcpy(bytes->data() + at, &value, sizeof value);
@@ -37,7 +37,8 @@ TEST(Image, DecodesBmp) {
   ASSERT_TRUE(image.ok()) << image.status().toString();
   EXPECT_EQ(image->width, 2u);
   EXPECT_EQ(image->height, 2u);
-  EXPECT_THAT(image->pixels, testing::ElementsAre(255, 0, 0, 0, 255, 0, 0, 0, 255, 255, 255, 255));
+  EXPECT_THAT(image->pixels,
+              ::testing::ElementsAre(255, 0, 0, 0, 255, 0, 0, 0, 255, 255, 255, 255));
 }
 
 TEST(Image, ConvertsToGrey) {

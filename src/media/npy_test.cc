@@ -7,8 +7,8 @@
 namespace halyard::media {
 namespace {
 
-using testing::ElementsAre;
-using testing::HasSubstr;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
 
 // Returns a file of format version `major` with any header text and data.
 std::vector<uint8_t> file(const std::string& header, const std::string& data, uint8_t major = 1) {

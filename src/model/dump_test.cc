@@ -9,8 +9,8 @@
 namespace halyard {
 namespace {
 
-using testing::HasSubstr;
-using testing::Not;
+using ::testing::HasSubstr;
+using ::testing::Not;
 
 Operand operand(OperandType type, Shape shape, Lifetime lifetime) {
   Operand result;

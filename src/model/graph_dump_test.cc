@@ -6,7 +6,7 @@
 namespace halyard {
 namespace {
 
-Operand operand(OperandType type, Shape shape, Lifetime lifetime) {
+Operand plainOperand(OperandType type, Shape shape, Lifetime lifetime) {
   Operand result;
   result.type = type;
   result.dimensions = std::move(shape);
@@ -14,14 +14,14 @@ Operand operand(OperandType type, Shape shape, Lifetime lifetime) {
   return result;
 }
 
-Model smallModel() {
+Model threeOperations() {
   Model model;
   model.main.operands = {
-      operand(OperandType::TENSOR_FLOAT32, {1, 2}, Lifetime::SUBGRAPH_INPUT),
-      operand(OperandType::TENSOR_QUANT8_ASYMM, {2}, Lifetime::CONSTANT_REFERENCE),
-      operand(OperandType::INT32, {}, Lifetime::CONSTANT_COPY),
-      operand(OperandType::TENSOR_BOOL8, {3, 0}, Lifetime::SUBGRAPH_OUTPUT),
-      operand(OperandType::TENSOR_INT32, {}, Lifetime::TEMPORARY_VARIABLE),
+      plainOperand(OperandType::TENSOR_FLOAT32, {1, 2}, Lifetime::SUBGRAPH_INPUT),
+      plainOperand(OperandType::TENSOR_QUANT8_ASYMM, {2}, Lifetime::CONSTANT_REFERENCE),
+      plainOperand(OperandType::INT32, {}, Lifetime::CONSTANT_COPY),
+      plainOperand(OperandType::TENSOR_BOOL8, {3, 0}, Lifetime::SUBGRAPH_OUTPUT),
+      plainOperand(OperandType::TENSOR_INT32, {}, Lifetime::TEMPORARY_VARIABLE),
   };
   const int32_t value = -7;
   model.main.operands[2].location = appendConstant(model, &value, sizeof value);
@@ -57,11 +57,11 @@ TEST(GraphDumpTest, IsInNnapisForm) {
       "    n2 -> d3",
       "}",
   };
-  EXPECT_EQ(graphDump(smallModel(), "name"), expected);
+  EXPECT_EQ(graphDump(threeOperations(), "name"), expected);
 }
 
 TEST(GraphDumpTest, SaysHowManySubgraphsItLeavesOut) {
-  Model model = smallModel();
+  Model model = threeOperations();
   model.referenced.resize(3);
   const std::vector<std::string> lines = graphDump(model, "name");
   EXPECT_EQ(lines[1].substr(0, 2), "//");
@@ -70,10 +70,10 @@ TEST(GraphDumpTest, SaysHowManySubgraphsItLeavesOut) {
 }
 
 TEST(GraphDumpTest, SurvivesInvalidModels) {
-  Model model = smallModel();
+  Model model = threeOperations();
   model.main.operands[2].location = {0, UINT32_MAX, UINT32_MAX};
   model.main.operations[0].inputs = {99, 0};
-  EXPECT_THAT(graphDump(model, "name"), testing::Contains("    d99 -> n0 [label=0]"));
+  EXPECT_THAT(graphDump(model, "name"), ::testing::Contains("    d99 -> n0 [label=0]"));
 }
 
 }  // namespace

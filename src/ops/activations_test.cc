@@ -10,8 +10,8 @@ namespace {
 
 using enum OperandType;
 
-constexpr OperandType kTypes[] = {TENSOR_FLOAT32, TENSOR_FLOAT16, TENSOR_QUANT8_ASYMM,
-                                  TENSOR_QUANT8_ASYMM_SIGNED};
+constexpr OperandType kActivationTypes[] = {TENSOR_FLOAT32, TENSOR_FLOAT16, TENSOR_QUANT8_ASYMM,
+                                            TENSOR_QUANT8_ASYMM_SIGNED};
 
 TestOperand unitRangeOutput(OperandType type) {
   if (!isQuant8Asymm(type)) return TestOperand::output(type);
@@ -25,7 +25,7 @@ TEST(Activations, ReluFamilyClamps) {
                                                            {OperationType::RELU6, FuseCode::RELU6}};
   for (int round = 0; round < 30; ++round) {
     for (const auto& [op, code] : operations) {
-      for (OperandType type : kTypes) {
+      for (OperandType type : kActivationTypes) {
         TestOperand x = random.tensor(type, randomShape(random, 1, 4, 7));
         if (isQuant8Asymm(type)) x.tensor.scale = random.oneOf({0.01f, 0.1f, 3.0f});
         if (type == TENSOR_FLOAT32) {
@@ -73,7 +73,7 @@ TestOperand signedUnitRangeOutput(OperandType type) {
 TEST(Activations, SmoothOnesAgreeWithFormula) {
   RandomOperands random(12);
   for (int round = 0; round < 30; ++round) {
-    for (OperandType type : kTypes) {
+    for (OperandType type : kActivationTypes) {
       const auto check = [&](OperationType op, int highestRank, TestOperand output, auto f) {
         const TestOperand x = random.tensor(type, randomShape(random, 1, highestRank, 8));
         std::vector<double> expected;
@@ -107,7 +107,6 @@ TEST(Activations, HardSwishOfExtremes) {
 }
 
 TEST(Activations, TanhOfExtremes) {
-  constexpr float kInfinity = std::numeric_limits<float>::infinity();
   EXPECT_THAT(floatsOf(OperationType::TANH, {-kInfinity, -200, 0, 200, kInfinity}),
               ::testing::ElementsAre(-1, -1, 0, 1, 1));
   // 1 is one step above the highest value.
@@ -137,7 +136,6 @@ TEST(Activations, EluAgreesWithFormula) {
 }
 
 TEST(Activations, EluOfExtremes) {
-  constexpr float kInfinity = std::numeric_limits<float>::infinity();
   const TestOperand x = TestOperand::of<float>(
       TENSOR_FLOAT32, {4}, {-kInfinity, 1000, kInfinity, std::numeric_limits<float>::quiet_NaN()});
   const auto elu = [&](float alpha) {

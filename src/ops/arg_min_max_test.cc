@@ -2,7 +2,6 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <limits>
 
 #include "ops/lines_for_test.h"
 
@@ -11,9 +10,6 @@ namespace {
 
 using enum OperandType;
 using enum OperationType;
-
-constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
-constexpr float kInfinity = std::numeric_limits<float>::infinity();
 
 TEST(ArgMinMax, AgreesWithSearch) {
   RandomOperands random(251);

@@ -13,7 +13,7 @@ namespace {
 using ::testing::ElementsAre;
 using enum OperandType;
 
-constexpr OperationType kOp = OperationType::AXIS_ALIGNED_BBOX_TRANSFORM;
+constexpr OperationType kTransform = OperationType::AXIS_ALIGNED_BBOX_TRANSFORM;
 
 TEST(AxisAlignedBboxTransform, AgreesWithDefinition) {
   RandomOperands random(111);
@@ -39,7 +39,7 @@ TEST(AxisAlignedBboxTransform, AgreesWithDefinition) {
         operandOf(types.main, {rois, classes * 4}, deltas, 0.01f, round % 4 == 2 ? 120 : -7),
         intList(index), coordinateTensor(types.coordinates, {batches, 2}, info)};
     std::vector<TestOperand> outputs = {coordinatesOutput(types.coordinates)};
-    const Status status = runOperation(kOp, inputs, outputs);
+    const Status status = runOperation(kTransform, inputs, outputs);
     ASSERT_TRUE(status.ok()) << status.toString();
     EXPECT_EQ(outputs[0].tensor.dims, (Shape{rois, classes * 4}));
     deltas = realValues(inputs[1]);
@@ -69,7 +69,7 @@ TEST(AxisAlignedBboxTransform, ByHand) {
   // The box becomes twice as wide, and moves down by half of its height.
   std::vector<TestOperand> inputs = simpleInputs({10, 10, 14, 18}, {0, 0.5, std::log(2.0), 0});
   std::vector<TestOperand> outputs = {TestOperand::output(TENSOR_FLOAT32)};
-  ASSERT_TRUE(runOperation(kOp, inputs, outputs).ok());
+  ASSERT_TRUE(runOperation(kTransform, inputs, outputs).ok());
   EXPECT_THAT(outputs[0].values<float>(), ElementsAre(8, 14, 16, 22));
 }
 
@@ -78,11 +78,11 @@ TEST(AxisAlignedBboxTransform, DeltasThatOverflow) {
     // e^127 exceeds single precision. The box is clipped to the whole image.
     std::vector<TestOperand> inputs = simpleInputs({10, 10, 14, 18}, {0, 0, 127, 127}, type);
     std::vector<TestOperand> outputs = {coordinatesOutput(type)};
-    ASSERT_TRUE(runOperation(kOp, inputs, outputs).ok());
+    ASSERT_TRUE(runOperation(kTransform, inputs, outputs).ok());
     EXPECT_THAT(boxReals(outputs[0]), ElementsAre(0, 0, 64, 32));
     // The product is infinity times 0.
     inputs = simpleInputs({10, 10, 10, 18}, {0, 0, 127, 0}, type);
-    EXPECT_TRUE(runOperation(kOp, inputs, outputs).ok());
+    EXPECT_TRUE(runOperation(kTransform, inputs, outputs).ok());
   }
 }
 
@@ -92,7 +92,7 @@ TEST(AxisAlignedBboxTransform, NoRegions) {
   inputs[1].tensor.dims = {0, 12};
   inputs[2] = intList({});
   std::vector<TestOperand> outputs = {TestOperand::output(TENSOR_FLOAT32)};
-  ASSERT_TRUE(runOperation(kOp, inputs, outputs).ok());
+  ASSERT_TRUE(runOperation(kTransform, inputs, outputs).ok());
   EXPECT_EQ(outputs[0].tensor.dims, (Shape{0, 12}));
 }
 
@@ -102,7 +102,7 @@ TEST(AxisAlignedBboxTransform, Refuses) {
     std::vector<TestOperand> inputs =
         simpleInputs({1, 1, 2, 2}, {0, 0, 0, 0}, TENSOR_QUANT16_ASYMM);
     spoil(inputs);
-    expectFailure(kOp, inputs, {TestOperand::output(TENSOR_QUANT16_ASYMM, scale)}, text);
+    expectFailure(kTransform, inputs, {TestOperand::output(TENSOR_QUANT16_ASYMM, scale)}, text);
   };
   const auto box = [](const std::vector<double>& values) {
     return [values](auto& in) { in[0] = coordinateTensor(TENSOR_QUANT16_ASYMM, {1, 4}, values); };
@@ -135,7 +135,7 @@ TEST(AxisAlignedBboxTransform, Refuses) {
   refuses(shape(3, {2}), "image info has rank 1");
   std::vector<TestOperand> inputs =
       simpleInputs({1, 1, std::numeric_limits<double>::quiet_NaN(), 2}, {0, 0, 0, 0});
-  expectFailure(kOp, inputs, {TestOperand::output(TENSOR_FLOAT32)}, "RoI 0 is from (1, 1)");
+  expectFailure(kTransform, inputs, {TestOperand::output(TENSOR_FLOAT32)}, "RoI 0 is from (1, 1)");
 }
 
 }  // namespace

@@ -80,14 +80,14 @@ void checkOne(RandomOperands& random, OperandType type, const MatmulCase& test) 
   }
 }
 
-constexpr OperandType kTypes[] = {TENSOR_FLOAT32, TENSOR_FLOAT16, TENSOR_QUANT8_ASYMM_SIGNED,
-                                  TENSOR_INT32};
+constexpr OperandType kMatmulTypes[] = {TENSOR_FLOAT32, TENSOR_FLOAT16, TENSOR_QUANT8_ASYMM_SIGNED,
+                                        TENSOR_INT32};
 
 TEST(BatchMatmul, AgreesWithDefinition) {
   RandomOperands random(102);
   const auto size = [&](int high) { return static_cast<uint32_t>(random.between(1, high)); };
   for (int round = 0; round < 200; ++round) {
-    for (OperandType type : kTypes) {
+    for (OperandType type : kMatmulTypes) {
       checkOne(
           random, type,
           {randomShape(random, 0, 2, 4), size(9), size(20), size(9), random.coin(), random.coin()});
@@ -98,7 +98,7 @@ TEST(BatchMatmul, AgreesWithDefinition) {
 
 TEST(BatchMatmul, AgreesWithDefinitionOnLargerMatrices) {
   RandomOperands random(103);
-  for (OperandType type : kTypes) {
+  for (OperandType type : kMatmulTypes) {
     for (const bool adjoint : {false, true}) {
       checkOne(random, type, {{2}, 150, 70, 130, adjoint, adjoint});
       checkOne(random, type, {{2, 40}, 17, 33, 9, adjoint, !adjoint});
@@ -142,7 +142,7 @@ TEST(BatchMatmul, ErrorsNameTheShapes) {
             "4");
   EXPECT_THAT(errorOf({0, 3, 4}, {0, 4, 5}), HasSubstr("zero-sized"));
   EXPECT_THAT(errorOf({3, 0}, {0, 4}), HasSubstr("zero-sized"));
-  for (OperandType type : kTypes) {
+  for (OperandType type : kMatmulTypes) {
     expectFailure(OperationType::BATCH_MATMUL,
                   {random.tensor(type, {2, 3}), random.tensor(type, {3, 0}),
                    TestOperand::boolean(false), TestOperand::boolean(false)},
@@ -168,7 +168,7 @@ TEST(BatchMatmulSignature, FeatureLevels) {
                                                       OperationView(model, model.main, operation));
     return level.ok() ? static_cast<int>(level.value()) : 0;
   };
-  for (OperandType type : kTypes) EXPECT_EQ(levelOf(type, type, 2), 6);
+  for (OperandType type : kMatmulTypes) EXPECT_EQ(levelOf(type, type, 2), 6);
   EXPECT_EQ(levelOf(TENSOR_QUANT8_ASYMM, TENSOR_QUANT8_ASYMM, 2), 0);
   EXPECT_EQ(levelOf(TENSOR_FLOAT32, TENSOR_FLOAT16, 2), 0);
   EXPECT_EQ(levelOf(TENSOR_FLOAT32, TENSOR_FLOAT32, 0), 0);

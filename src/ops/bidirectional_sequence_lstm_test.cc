@@ -9,7 +9,7 @@ namespace {
 
 using enum OperandType;
 constexpr OperationType kOperation = OperationType::BIDIRECTIONAL_SEQUENCE_LSTM;
-constexpr double kSlack = 1e-4;
+constexpr double kBidirectionalSlack = 1e-4;
 
 struct BothCase {
   uint32_t steps = 3, batch = 2, inputs = 3, aux = 2;
@@ -110,7 +110,8 @@ void check(RandomOperands& random, const BothCase& c, OperandType type) {
   ASSERT_EQ(out.size(), expected.size());
   for (size_t i = 0; i < out.size(); ++i) {
     EXPECT_EQ(out[i].tensor.dims, shapes[i]) << c.text();
-    expectReals(out[i], expected[i], fmt::format("output {}, {}", i, c.text()), kSlack);
+    expectReals(out[i], expected[i], fmt::format("output {}, {}", i, c.text()),
+                kBidirectionalSlack);
   }
 }
 

@@ -11,7 +11,7 @@ using enum OperandType;
 using ::testing::ElementsAre;
 using ::testing::FloatNear;
 
-constexpr int32_t kMin = std::numeric_limits<int32_t>::min();
+constexpr int32_t kLeastOperand = std::numeric_limits<int32_t>::min();
 
 std::vector<int32_t> integersOf(OperationType type, const std::vector<int32_t>& a,
                                 const std::vector<int32_t>& b) {
@@ -24,15 +24,15 @@ TestOperand floatList(const std::vector<float>& values) {
 }
 
 TEST(BinaryFunctions, TruncatedDivRoundsTowardsZero) {
-  EXPECT_THAT(
-      integersOf(OperationType::TRUNCATED_DIV, {7, -7, 7, -7, 5, kMin}, {2, 2, -2, -2, 0, -1}),
-      ElementsAre(3, -3, -3, 3, 0, kMin));
+  EXPECT_THAT(integersOf(OperationType::TRUNCATED_DIV, {7, -7, 7, -7, 5, kLeastOperand},
+                         {2, 2, -2, -2, 0, -1}),
+              ElementsAre(3, -3, -3, 3, 0, kLeastOperand));
 }
 
 TEST(BinaryFunctions, RemaindersHaveTheSignOfTheDivisor) {
-  EXPECT_THAT(
-      integersOf(OperationType::FLOOR_MOD, {7, -7, 7, -7, 6, 5, kMin}, {3, 3, -3, -3, 3, 0, -1}),
-      ElementsAre(1, 2, -2, -1, 0, 5, 0));
+  EXPECT_THAT(integersOf(OperationType::FLOOR_MOD, {7, -7, 7, -7, 6, 5, kLeastOperand},
+                         {3, 3, -3, -3, 3, 0, -1}),
+              ElementsAre(1, 2, -2, -1, 0, 5, 0));
   const TestOperand result = resultOf(
       OperationType::FLOOR_MOD, {floatList({7.5f, -7.5f, 7.5f, -7.5f}), floatList({2, 2, -2, -2})},
       TestOperand::output(TENSOR_FLOAT32));
@@ -40,12 +40,14 @@ TEST(BinaryFunctions, RemaindersHaveTheSignOfTheDivisor) {
 }
 
 TEST(BinaryFunctions, BitsAndShifts) {
-  EXPECT_THAT(integersOf(OperationType::BITWISE_XOR, {12, -1, kMin}, {10, 5, kMin}),
-              ElementsAre(6, -6, 0));
-  EXPECT_THAT(integersOf(OperationType::RIGHT_SHIFT, {13, -13, kMin, -1, 8}, {2, 2, 40, 31, -1}),
-              ElementsAre(3, -4, -1, -1, 8));
+  EXPECT_THAT(
+      integersOf(OperationType::BITWISE_XOR, {12, -1, kLeastOperand}, {10, 5, kLeastOperand}),
+      ElementsAre(6, -6, 0));
+  EXPECT_THAT(
+      integersOf(OperationType::RIGHT_SHIFT, {13, -13, kLeastOperand, -1, 8}, {2, 2, 40, 31, -1}),
+      ElementsAre(3, -4, -1, -1, 8));
   EXPECT_THAT(integersOf(OperationType::LEFT_SHIFT, {13, -13, 3, 1, 8, 8}, {2, 2, 31, 31, -1, 32}),
-              ElementsAre(52, -52, kMin, kMin, 0, 0));
+              ElementsAre(52, -52, kLeastOperand, kLeastOperand, 0, 0));
 }
 
 TEST(BinaryFunctions, Atan2BroadcastsAndKnowsTheQuadrant) {

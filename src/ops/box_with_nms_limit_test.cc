@@ -13,10 +13,9 @@ using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 using enum OperandType;
 
-constexpr OperationType kOp = OperationType::BOX_WITH_NMS_LIMIT;
-constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
+constexpr OperationType kNmsLimit = OperationType::BOX_WITH_NMS_LIMIT;
 
-struct Case {
+struct NmsCase {
   BoxTypes types = kBoxTypes[0];
   uint32_t rois = 1;
   uint32_t classes = 2;
@@ -52,8 +51,8 @@ struct Case {
 };
 
 // All scores differ and, except for thresholds, are exact in every type.
-Case randomCase(RandomOperands& random, const BoxTypes& types) {
-  Case c;
+NmsCase randomCase(RandomOperands& random, const BoxTypes& types) {
+  NmsCase c;
   c.types = types;
   c.classes = static_cast<uint32_t>(random.between(2, 5));
   c.rois = static_cast<uint32_t>(random.between(1, 250 / static_cast<int>(c.classes)));
@@ -87,7 +86,7 @@ struct Found {
 };
 
 // Returns the candidates of one class of one image, in the order of their selection.
-std::vector<Found> takeAll(const Case& c, std::vector<Found> list) {
+std::vector<Found> takeAll(const NmsCase& c, std::vector<Found> list) {
   std::vector<Found> taken;
   while (!list.empty() && (c.limit < 0 || taken.size() < static_cast<size_t>(c.limit))) {
     size_t best = 0;
@@ -115,7 +114,7 @@ std::vector<Found> takeAll(const Case& c, std::vector<Found> list) {
   return taken;
 }
 
-std::vector<Found> naive(const Case& c) {
+std::vector<Found> naive(const NmsCase& c) {
   std::vector<Found> result;
   const auto byScore = [](const Found& a, const Found& b) { return a.score > b.score; };
   const auto byClass = [](const Found& a, const Found& b) { return a.label < b.label; };
@@ -148,10 +147,10 @@ TEST(BoxWithNmsLimit, AgreesWithDefinition) {
   RandomOperands random(121);
   size_t most = 0;
   for (int round = 0; round < 400; ++round) {
-    const Case c = randomCase(random, kBoxTypes[round % 4]);
+    const NmsCase c = randomCase(random, kBoxTypes[round % 4]);
     std::vector<TestOperand> inputs = c.inputs();
     std::vector<TestOperand> outputs = c.outputs();
-    const Status status = runOperation(kOp, inputs, outputs);
+    const Status status = runOperation(kNmsLimit, inputs, outputs);
     ASSERT_TRUE(status.ok()) << status.toString();
     const std::vector<Found> expected = naive(c);
     const auto count = static_cast<uint32_t>(expected.size());
@@ -177,8 +176,8 @@ TEST(BoxWithNmsLimit, AgreesWithDefinition) {
 }
 
 // Two boxes that overlap by a third, and a separate one, all of class 1.
-Case threeBoxes() {
-  Case c;
+NmsCase threeBoxes() {
+  NmsCase c;
   c.rois = 3;
   c.scores = {0, 0.75, 0, 0.5, 0, 0.25};
   const std::vector<double> unused = {0, 0, 0, 0};
@@ -191,16 +190,16 @@ Case threeBoxes() {
   return c;
 }
 
-std::vector<float> scoresOf(const Case& c) {
+std::vector<float> scoresOf(const NmsCase& c) {
   std::vector<TestOperand> inputs = c.inputs();
   std::vector<TestOperand> outputs = c.outputs();
-  const Status status = runOperation(kOp, inputs, outputs);
+  const Status status = runOperation(kNmsLimit, inputs, outputs);
   EXPECT_TRUE(status.ok()) << status.toString();
   return outputs[0].values<float>();
 }
 
 TEST(BoxWithNmsLimit, ByHand) {
-  Case c = threeBoxes();
+  NmsCase c = threeBoxes();
   c.iouThreshold = 0.25f;
   // A suppressed box has score 0, which only a threshold above 0 drops.
   EXPECT_THAT(scoresOf(c), ElementsAre(0.75f, 0.25f, 0));
@@ -224,14 +223,14 @@ TEST(BoxWithNmsLimit, ByHand) {
 
 TEST(BoxWithNmsLimit, NothingFound) {
   for (uint32_t rois : {0u, 2u}) {
-    Case c;
+    NmsCase c;
     c.rois = rois;
     c.scores.assign(rois * 2, 0);
     c.boxes.assign(rois * 8, 0);
     c.batches.assign(rois, 0);
     std::vector<TestOperand> inputs = c.inputs();
     std::vector<TestOperand> outputs = c.outputs();
-    ASSERT_TRUE(runOperation(kOp, inputs, outputs).ok());
+    ASSERT_TRUE(runOperation(kNmsLimit, inputs, outputs).ok());
     EXPECT_EQ(outputs[0].tensor.dims, Shape{0});
     EXPECT_EQ(outputs[1].tensor.dims, (Shape{0, 4}));
     EXPECT_EQ(outputs[2].tensor.dims, Shape{0});
@@ -242,7 +241,7 @@ TEST(BoxWithNmsLimit, NothingFound) {
 TEST(BoxWithNmsLimit, TakesValuesThatAreNotNumbers) {
   RandomOperands random(122);
   for (int round = 0; round < 60; ++round) {
-    Case c = randomCase(random, kBoxTypes[round % 2]);
+    NmsCase c = randomCase(random, kBoxTypes[round % 2]);
     c.kernel = round % 3;
     c.scoreThreshold = -1;
     c.limit = -1;
@@ -251,17 +250,17 @@ TEST(BoxWithNmsLimit, TakesValuesThatAreNotNumbers) {
     for (size_t i = 0; i < c.boxes.size(); i += 5) c.boxes[i] = odd[i % 15 / 5];
     std::vector<TestOperand> inputs = c.inputs();
     std::vector<TestOperand> outputs = c.outputs();
-    EXPECT_TRUE(runOperation(kOp, inputs, outputs).ok());
+    EXPECT_TRUE(runOperation(kNmsLimit, inputs, outputs).ok());
   }
   // Boxes without an area have no ratio. Their scores become NaN, which ranks last.
-  Case c = threeBoxes();
+  NmsCase c = threeBoxes();
   c.kernel = 1;
   c.boxes.assign(24, 1.0);
   EXPECT_THAT(scoresOf(c), ElementsAre(0.75f, ::testing::IsNan(), ::testing::IsNan()));
 }
 
 TEST(BoxWithNmsLimit, AKernelOfItsOwnContextFindsTheSame) {
-  const Case c = threeBoxes();
+  const NmsCase c = threeBoxes();
   std::vector<TestOperand> operands = c.inputs();
   std::vector<Tensor> inputs;
   for (TestOperand& operand : operands) {
@@ -280,32 +279,32 @@ TEST(BoxWithNmsLimit, AKernelOfItsOwnContextFindsTheSame) {
   outputs[3].data = batches.data();
   InlineServices services;
   OperationContext context(inputs, outputs, &services);
-  ASSERT_TRUE(runReference(*definitionOf(kOp), context).ok());
+  ASSERT_TRUE(runReference(*definitionOf(kNmsLimit), context).ok());
   EXPECT_THAT(scores, ElementsAre(0.75f, 0.5f, 0.25f));
   EXPECT_THAT(batches, ElementsAre(7, 7, 7));
   // The shapes do not match the values, so the values must have changed in between.
   outputs[0].dims = {2};
-  EXPECT_EQ(runReference(*definitionOf(kOp), context).code(), ResultCode::OP_FAILED);
+  EXPECT_EQ(runReference(*definitionOf(kNmsLimit), context).code(), ResultCode::OP_FAILED);
 }
 
 TEST(BoxWithNmsLimit, NeedsValuesForItsShapes) {
-  expectNeedsEveryValue(kOp, threeBoxes().inputs(), 4);
+  expectNeedsEveryValue(kNmsLimit, threeBoxes().inputs(), 4);
 }
 
 TEST(BoxWithNmsLimit, Refuses) {
-  const auto refuses = [](const std::function<void(Case&)>& spoil, const std::string& text) {
-    Case c = threeBoxes();
+  const auto refuses = [](const std::function<void(NmsCase&)>& spoil, const std::string& text) {
+    NmsCase c = threeBoxes();
     spoil(c);
-    expectFailure(kOp, c.inputs(), c.outputs(), text);
+    expectFailure(kNmsLimit, c.inputs(), c.outputs(), text);
   };
-  refuses([](Case& c) { c.kernel = 3; }, "kernel is 3, expected 0 (hard)");
-  refuses([](Case& c) { c.kernel = -1; }, "kernel is -1");
-  refuses([](Case& c) { c.scoreThreshold = kNan; }, "score threshold is nan");
-  refuses([](Case& c) { c.iouThreshold = kNan; }, "IoU threshold is nan");
-  refuses([](Case& c) { c.nmsThreshold = kNan; }, "NMS score threshold is nan");
-  refuses([](Case& c) { c.sigma = kNan; }, "sigma is nan");
+  refuses([](NmsCase& c) { c.kernel = 3; }, "kernel is 3, expected 0 (hard)");
+  refuses([](NmsCase& c) { c.kernel = -1; }, "kernel is -1");
+  refuses([](NmsCase& c) { c.scoreThreshold = kNan; }, "score threshold is nan");
+  refuses([](NmsCase& c) { c.iouThreshold = kNan; }, "IoU threshold is nan");
+  refuses([](NmsCase& c) { c.nmsThreshold = kNan; }, "NMS score threshold is nan");
+  refuses([](NmsCase& c) { c.sigma = kNan; }, "sigma is nan");
   refuses(
-      [](Case& c) {
+      [](NmsCase& c) {
         c.kernel = 2;
         c.sigma = 0;
       },
@@ -313,7 +312,7 @@ TEST(BoxWithNmsLimit, Refuses) {
   const auto refusesInput = [](size_t i, const Shape& dims, const std::string& text) {
     std::vector<TestOperand> inputs = threeBoxes().inputs();
     inputs[i].tensor.dims = dims;
-    expectFailure(kOp, inputs, threeBoxes().outputs(), text);
+    expectFailure(kNmsLimit, inputs, threeBoxes().outputs(), text);
   };
   refusesInput(0, {6}, "scores has rank 1");
   refusesInput(0, {3, 1}, "scores [3,1] have 1 classes");
@@ -321,17 +320,17 @@ TEST(BoxWithNmsLimit, Refuses) {
   refusesInput(1, {3, 4}, "boxes has shape [3,4], expected [3,8]");
   refusesInput(1, {2, 8}, "boxes has shape [2,8], expected [3,8]");
   refusesInput(2, {2}, "batch index has shape [2], expected [3]");
-  Case c = threeBoxes();
+  NmsCase c = threeBoxes();
   c.types = kBoxTypes[2];
   std::vector<TestOperand> outputs = c.outputs();
   outputs[0].tensor.zeroPoint = 1;
-  expectFailure(kOp, c.inputs(), outputs, "expected those of the input");
+  expectFailure(kNmsLimit, c.inputs(), outputs, "expected those of the input");
   outputs = c.outputs();
   outputs[1].tensor.scale = 1;
-  expectFailure(kOp, c.inputs(), outputs, "output 1 (boxes) has scale 1");
+  expectFailure(kNmsLimit, c.inputs(), outputs, "output 1 (boxes) has scale 1");
   std::vector<TestOperand> inputs = c.inputs();
   inputs[1].tensor.zeroPoint = -128;
-  expectFailure(kOp, inputs, c.outputs(), "boxes has scale 0.125 and zero point -128");
+  expectFailure(kNmsLimit, inputs, c.outputs(), "boxes has scale 0.125 and zero point -128");
 }
 
 }  // namespace

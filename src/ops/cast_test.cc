@@ -13,9 +13,7 @@ using enum OperandType;
 using ::testing::ElementsAre;
 using ::testing::ElementsAreArray;
 
-constexpr float kInfinity = std::numeric_limits<float>::infinity();
-constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
-constexpr int32_t kMin = std::numeric_limits<int32_t>::min();
+constexpr int32_t kLeastInt32 = std::numeric_limits<int32_t>::min();
 constexpr int32_t kMax = std::numeric_limits<int32_t>::max();
 
 template <typename T>
@@ -39,9 +37,9 @@ TEST(Cast, FromFloat32) {
   const TestOperand x = list<float>(
       TENSOR_FLOAT32, {2.9f, -2.9f, 254.9f, 255.5f, 256, -0.5f, kInfinity, -kInfinity, kNan, 3e9f,
                        -3e9f, 2147483520.0f, -2147483648.0f, 2147483648.0f});
-  EXPECT_THAT(
-      castTo(TENSOR_INT32, x).values<int32_t>(),
-      ElementsAre(2, -2, 254, 255, 256, 0, kMax, kMin, 0, kMax, kMin, 2147483520, kMin, kMax));
+  EXPECT_THAT(castTo(TENSOR_INT32, x).values<int32_t>(),
+              ElementsAre(2, -2, 254, 255, 256, 0, kMax, kLeastInt32, 0, kMax, kLeastInt32,
+                          2147483520, kLeastInt32, kMax));
   EXPECT_THAT(castTo(TENSOR_QUANT8_ASYMM, x, 0.5f, 7).bytes,
               ElementsAre(2, 0, 254, 255, 255, 0, 255, 0, 0, 255, 0, 255, 0, 255));
   EXPECT_THAT(floats(castTo(TENSOR_FLOAT16,
@@ -52,7 +50,8 @@ TEST(Cast, FromFloat32) {
 
 TEST(Cast, FromFloat16) {
   const TestOperand x = halves({2.9f, -2.9f, 255.5f, 65504, -kInfinity, kNan});
-  EXPECT_THAT(castTo(TENSOR_INT32, x).values<int32_t>(), ElementsAre(2, -2, 255, 65504, kMin, 0));
+  EXPECT_THAT(castTo(TENSOR_INT32, x).values<int32_t>(),
+              ElementsAre(2, -2, 255, 65504, kLeastInt32, 0));
   EXPECT_THAT(castTo(TENSOR_QUANT8_ASYMM, x, 1, 0).bytes, ElementsAre(2, 0, 255, 255, 0, 0));
   EXPECT_THAT(castTo(TENSOR_FLOAT32, halves({0.5f, -65504, kInfinity})).values<float>(),
               ElementsAre(0.5f, -65504, kInfinity));
@@ -60,7 +59,7 @@ TEST(Cast, FromFloat16) {
 }
 
 TEST(Cast, FromInt32) {
-  const TestOperand x = intList({0, -1, 255, 256, kMax, kMin, 16777217, 2049, 65520});
+  const TestOperand x = intList({0, -1, 255, 256, kMax, kLeastInt32, 16777217, 2049, 65520});
   EXPECT_THAT(castTo(TENSOR_QUANT8_ASYMM, x, 2, 3).bytes,
               ElementsAre(0, 0, 255, 255, 255, 0, 255, 255, 255));
   EXPECT_THAT(castTo(TENSOR_FLOAT32, x).values<float>(),

@@ -296,7 +296,7 @@ struct ModelWithOperation {
   }
 };
 
-Operand operandOf(OperandType type, Shape dims = {}, float scale = 0) {
+Operand plainOperand(OperandType type, Shape dims = {}, float scale = 0) {
   Operand operand;
   operand.type = type;
   operand.dimensions = std::move(dims);
@@ -308,13 +308,13 @@ std::vector<Operand> modelInputs(OperandType type, OperandType filter,
                                  const std::vector<OperandType>& scalars) {
   const bool quantized = isQuant8Asymm(type);
   std::vector<Operand> inputs = {
-      operandOf(type, {1, 4, 4, 3}, quantized ? 0.5f : 0),
-      operandOf(filter, {2, 1, 1, 3}, isQuant8Asymm(filter) ? 0.5f : 0),
-      operandOf(quantized ? TENSOR_INT32 : type, {2}, quantized ? 0.25f : 0)};
+      plainOperand(type, {1, 4, 4, 3}, quantized ? 0.5f : 0),
+      plainOperand(filter, {2, 1, 1, 3}, isQuant8Asymm(filter) ? 0.5f : 0),
+      plainOperand(quantized ? TENSOR_INT32 : type, {2}, quantized ? 0.25f : 0)};
   if (filter == TENSOR_QUANT8_SYMM_PER_CHANNEL) {
     inputs[1].extraParams = SymmPerChannelQuantParams{{1.0f, 1.0f}, 0};
   }
-  for (OperandType scalar : scalars) inputs.push_back(operandOf(scalar));
+  for (OperandType scalar : scalars) inputs.push_back(plainOperand(scalar));
   return inputs;
 }
 
@@ -322,7 +322,7 @@ const std::vector<OperandType> kImplicit(4, INT32);
 const std::vector<OperandType> kExplicit(7, INT32);
 
 FeatureLevel levelOf(std::vector<Operand> inputs, OperandType type, float outputScale) {
-  ModelWithOperation model(inputs, operandOf(type, {1, 4, 4, 2}, outputScale));
+  ModelWithOperation model(inputs, plainOperand(type, {1, 4, 4, 2}, outputScale));
   const Result<FeatureLevel> level = model.level();
   EXPECT_TRUE(level.ok()) << level.status().toString();
   return level.ok() ? level.value() : FeatureLevel::FL8;
@@ -364,7 +364,7 @@ TEST(GroupedConv2dSignature, LevelsAndRejections) {
     if (filter == TENSOR_QUANT8_SYMM_PER_CHANNEL) {
       inputs[1].extraParams = SymmPerChannelQuantParams{{1.0f, 1.0f}, channelDim};
     }
-    ModelWithOperation model(inputs, operandOf(type, {1, 4, 4, 2}, 1.0f),
+    ModelWithOperation model(inputs, plainOperand(type, {1, 4, 4, 2}, 1.0f),
                              OperationType::GROUPED_CONV_2D);
     const Result<FeatureLevel> level = model.level();
     return level.ok() ? static_cast<int>(level.value()) : 0;
@@ -391,7 +391,7 @@ TEST(GroupedConv2dSignature, LevelsAndRejections) {
 }
 
 TEST(Conv2dSignature, Rejects) {
-  const Operand output = operandOf(TENSOR_QUANT8_ASYMM, {1, 4, 4, 2}, 1.0f);
+  const Operand output = plainOperand(TENSOR_QUANT8_ASYMM, {1, 4, 4, 2}, 1.0f);
   auto inputs = modelInputs(TENSOR_QUANT8_ASYMM, TENSOR_QUANT8_SYMM_PER_CHANNEL, kImplicit);
   inputs[1].extraParams = SymmPerChannelQuantParams{{1.0f, 1.0f, 1.0f}, 3};
   EXPECT_THAT(ModelWithOperation(inputs, output).level().status().toString(),

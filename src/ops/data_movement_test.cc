@@ -76,7 +76,7 @@ const Row kMatrix[] = {
     {HASHTABLE_LOOKUP, {1, 0, 1, 0, 1}, 1, 0, {{3, 1}}},
 };
 
-Operand operandOf(OperandType type, size_t rank) {
+Operand operandOfRank(OperandType type, size_t rank) {
   Operand operand;
   operand.type = type;
   if (!isScalarType(type)) operand.dimensions.assign(rank, 2);
@@ -122,10 +122,10 @@ Call callOf(OperationType op, OperandType type, size_t rank, size_t count) {
   const auto make = [&](const OperandSpec& spec, bool isInput) {
     const bool isLikeInput = op == REVERSE || op == MIRROR_PAD;
     const size_t ofOutput = op == PACK ? rank + 1 : isLikeInput ? rank : std::min<size_t>(rank, 4);
-    if (spec.column == 0) return operandOf(type, isInput ? rank : ofOutput);
+    if (spec.column == 0) return operandOfRank(type, isInput ? rank : ofOutput);
     const OperandType other =
         spec.column < 0 ? spec.fixed : row->types[static_cast<size_t>(spec.column)];
-    return operandOf(other, spec.ranks.empty() ? 1 : spec.ranks[0].max);
+    return operandOfRank(other, spec.ranks.empty() ? 1 : spec.ranks[0].max);
   };
   const std::vector<OperandSpec>& inputs = signature.forms[0].inputs;
   for (size_t i = 0; i < count; ++i) call.add(call.operation.inputs, make(inputs[i], true));
@@ -166,7 +166,7 @@ TEST(DataMovementSignatures, FollowTheMatrix) {
           << operationTypeName(row.op) << " with " << count << " inputs";
     }
     Call call = callOf(row.op, TENSOR_FLOAT32, 4, inputs);
-    call.add(call.operation.inputs, operandOf(INT32, 0));
+    call.add(call.operation.inputs, operandOfRank(INT32, 0));
     EXPECT_EQ(call.level(), 0) << operationTypeName(row.op);
     call.operation.inputs.resize(fewest - 1);
     EXPECT_EQ(call.level(), 0) << operationTypeName(row.op);
@@ -231,7 +231,7 @@ TEST(DataMovementSignatures, SplitCountsItsOutputs) {
   call.input(2).location.offset = UINT32_MAX;
   EXPECT_EQ(call.level(), 3);
   call = plainCall(SPLIT, TENSOR_FLOAT32);
-  call.add(call.operation.outputs, operandOf(TENSOR_INT32, 4));
+  call.add(call.operation.outputs, operandOfRank(TENSOR_INT32, 4));
   call.expectRefused("output 1 (output) is TENSOR_INT32, expected TENSOR_FLOAT32");
 }
 

@@ -11,8 +11,8 @@ namespace {
 using ::testing::HasSubstr;
 using enum OperandType;
 
-void checkOne(RandomOperands& random, const ConvTypeCase& type, const TestWindow& window,
-              uint32_t batch, uint32_t depth, uint32_t multiplier) {
+void checkDepthwise(RandomOperands& random, const ConvTypeCase& type, const TestWindow& window,
+                    uint32_t batch, uint32_t depth, uint32_t multiplier) {
   const auto size = [](int n) { return static_cast<uint32_t>(n); };
   const uint32_t channels = depth * multiplier;
   const TestOperand image =
@@ -42,9 +42,9 @@ TEST(DepthwiseConv2d, AgreesWithDefinitionInAllForms) {
   for (int round = 0; round < 250; ++round) {
     for (const ConvTypeCase& type : kConvTypes) {
       const TestWindow window = randomWindow(random, /*mayDilate=*/true);
-      checkOne(random, type, window, random.oneOf<uint32_t>({1, 1, 1, 2, 3, 0}),
-               static_cast<uint32_t>(random.between(1, 9)),
-               random.oneOf<uint32_t>({1, 1, 2, 3, 8}));
+      checkDepthwise(random, type, window, random.oneOf<uint32_t>({1, 1, 1, 2, 3, 0}),
+                     static_cast<uint32_t>(random.between(1, 9)),
+                     random.oneOf<uint32_t>({1, 1, 2, 3, 8}));
       if (HasFatalFailure()) return;
     }
   }
@@ -58,9 +58,9 @@ TEST(DepthwiseConv2d, AgreesWithDefinitionOnManyChannels) {
   window.height = {4, 3, 1, 1, 1, 1, 4};
   window.width = {19, 3, 2, 1, 1, 1, 10};
   for (const ConvTypeCase& type : kConvTypes) {
-    checkOne(random, type, window, 2, 1003, 1);
-    checkOne(random, type, window, 1, 9001, 1);
-    checkOne(random, type, window, 1, 1, 517);
+    checkDepthwise(random, type, window, 2, 1003, 1);
+    checkDepthwise(random, type, window, 1, 9001, 1);
+    checkDepthwise(random, type, window, 1, 1, 517);
   }
 }
 

@@ -12,7 +12,7 @@ namespace {
 
 using enum OperandType;
 
-struct Case {
+struct DetectionCase {
   uint32_t batches = 1;
   uint32_t anchors = 6;
   uint32_t classes = 3;
@@ -57,8 +57,8 @@ struct Case {
   }
 };
 
-Case randomCase(RandomOperands& random) {
-  Case c;
+DetectionCase randomCase(RandomOperands& random) {
+  DetectionCase c;
   c.batches = static_cast<uint32_t>(random.between(1, 3));
   c.anchors = static_cast<uint32_t>(random.between(1, 40));
   c.classes = static_cast<uint32_t>(random.between(2, 6));
@@ -101,7 +101,7 @@ struct NaiveImage {
   std::vector<std::vector<double>> scores;
 };
 
-NaiveImage decode(const Case& c, size_t batch) {
+NaiveImage decode(const DetectionCase& c, size_t batch) {
   NaiveImage image;
   for (size_t a = 0; a < c.anchors; ++a) {
     const float* delta = &c.deltas[(batch * c.anchors + a) * c.deltaSize];
@@ -144,7 +144,7 @@ std::vector<size_t> suppress(const NaiveImage& image, std::vector<std::pair<doub
   return kept;
 }
 
-std::vector<Detection> naiveDetections(const Case& c, size_t batch) {
+std::vector<Detection> naiveDetections(const DetectionCase& c, size_t batch) {
   const NaiveImage image = decode(c, batch);
   std::vector<Detection> result;
   const auto found = [&](size_t anchor, size_t label) {
@@ -181,9 +181,9 @@ std::vector<Detection> naiveDetections(const Case& c, size_t batch) {
   return result;
 }
 
-void checkCase(const Case& c, OperandType type, double tolerance) {
+void checkCase(const DetectionCase& c, OperandType type, double tolerance) {
   std::vector<TestOperand> inputs = c.inputs(type);
-  std::vector<TestOperand> outputs = Case::outputs(type);
+  std::vector<TestOperand> outputs = DetectionCase::outputs(type);
   const Status status = runOperation(OperationType::DETECTION_POSTPROCESSING, inputs, outputs);
   ASSERT_TRUE(status.ok()) << status.toString();
   const size_t slots =
@@ -222,7 +222,7 @@ TEST(DetectionPostprocessing, AgreesWithDefinition) {
 TEST(DetectionPostprocessing, HalfPrecision) {
   RandomOperands random(102);
   for (int round = 0; round < 50; ++round) {
-    Case c = randomCase(random);
+    DetectionCase c = randomCase(random);
     // The expectation starts from the half-precision values. The thresholds are coarse enough to
     // avoid doubtful cases.
     for (auto* values : {&c.scores, &c.deltas, &c.anchorBoxes}) {
@@ -240,14 +240,14 @@ TEST(DetectionPostprocessing, ScoresThatAreNotNumbersNeverWin) {
   RandomOperands random(103);
   const float nan = std::numeric_limits<float>::quiet_NaN();
   for (bool regular : {false, true}) {
-    Case c = randomCase(random);
+    DetectionCase c = randomCase(random);
     c.regular = regular;
     c.maxDetections = 40;
     c.maxClasses = 1;
     for (size_t i = 0; i < c.scores.size(); i += 2) c.scores[i] = nan;
     for (size_t i = 0; i < c.deltas.size(); i += 7) c.deltas[i] = nan;
     std::vector<TestOperand> inputs = c.inputs(TENSOR_FLOAT32);
-    std::vector<TestOperand> outputs = Case::outputs(TENSOR_FLOAT32);
+    std::vector<TestOperand> outputs = DetectionCase::outputs(TENSOR_FLOAT32);
     ASSERT_TRUE(runOperation(OperationType::DETECTION_POSTPROCESSING, inputs, outputs).ok());
     for (float score : outputs[0].values<float>()) EXPECT_FALSE(std::isnan(score));
   }
@@ -255,40 +255,41 @@ TEST(DetectionPostprocessing, ScoresThatAreNotNumbersNeverWin) {
 
 TEST(DetectionPostprocessing, Refuses) {
   RandomOperands random(104);
-  const Case good = randomCase(random);
-  const auto refuses = [&](const std::function<void(Case&)>& spoil, const std::string& text) {
-    Case c = good;
+  const DetectionCase good = randomCase(random);
+  const auto refuses = [&](const std::function<void(DetectionCase&)>& spoil,
+                           const std::string& text) {
+    DetectionCase c = good;
     c.regular = true;
     spoil(c);
     expectFailure(OperationType::DETECTION_POSTPROCESSING, c.inputs(TENSOR_FLOAT32),
-                  Case::outputs(TENSOR_FLOAT32), text);
+                  DetectionCase::outputs(TENSOR_FLOAT32), text);
   };
   const float nan = std::numeric_limits<float>::quiet_NaN();
-  refuses([](Case& c) { c.scales[1] = 0; }, "scale for dx is 0, expected more than 0");
-  refuses([&](Case& c) { c.scales[3] = nan; }, "scale for dw is nan");
-  refuses([](Case& c) { c.maxDetections = 0; }, "max detections is 0");
-  refuses([](Case& c) { c.maxPerClass = -1; }, "max detections per class is -1");
+  refuses([](DetectionCase& c) { c.scales[1] = 0; }, "scale for dx is 0, expected more than 0");
+  refuses([&](DetectionCase& c) { c.scales[3] = nan; }, "scale for dw is nan");
+  refuses([](DetectionCase& c) { c.maxDetections = 0; }, "max detections is 0");
+  refuses([](DetectionCase& c) { c.maxPerClass = -1; }, "max detections per class is -1");
   refuses(
-      [](Case& c) {
+      [](DetectionCase& c) {
         c.regular = false;
         c.maxClasses = 0;
       },
       "max classes per detection is 0");
-  refuses([](Case& c) { c.scoreThreshold = -0.5f; }, "score threshold is -0.5");
-  refuses([&](Case& c) { c.iouThreshold = nan; }, "IoU threshold is nan");
+  refuses([](DetectionCase& c) { c.scoreThreshold = -0.5f; }, "score threshold is -0.5");
+  refuses([&](DetectionCase& c) { c.iouThreshold = nan; }, "IoU threshold is nan");
   refuses(
-      [](Case& c) {
+      [](DetectionCase& c) {
         c.regular = false;
         c.maxDetections = c.maxClasses = 1 << 30;
       },
       "are too many");
-  refuses([](Case& c) { c.maxDetections = std::numeric_limits<int>::max(); },
+  refuses([](DetectionCase& c) { c.maxDetections = std::numeric_limits<int>::max(); },
           "more than 4294967295 bytes");
   const auto refusesShape = [&](size_t input, const Shape& dims, const std::string& text) {
     std::vector<TestOperand> inputs = good.inputs(TENSOR_FLOAT32);
     inputs[input] = random.tensor(TENSOR_FLOAT32, dims);
-    expectFailure(OperationType::DETECTION_POSTPROCESSING, inputs, Case::outputs(TENSOR_FLOAT32),
-                  text);
+    expectFailure(OperationType::DETECTION_POSTPROCESSING, inputs,
+                  DetectionCase::outputs(TENSOR_FLOAT32), text);
   };
   refusesShape(0, {1, 5}, "scores has rank 2");
   refusesShape(0, {good.batches, good.anchors, 1}, "1 classes");

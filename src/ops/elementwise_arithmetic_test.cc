@@ -122,7 +122,6 @@ TEST(ElementwiseArithmetic, FloatDivisionByZeroFollowsIeee) {
                {TestOperand::of<float>(TENSOR_FLOAT32, {3}, {1, -1, 0}),
                 TestOperand::of<float>(TENSOR_FLOAT32, {1}, {0}), TestOperand::int32(0)},
                TestOperand::output(TENSOR_FLOAT32));
-  constexpr float kInfinity = std::numeric_limits<float>::infinity();
   EXPECT_EQ(result.values<float>()[0], kInfinity);
   EXPECT_EQ(result.values<float>()[1], -kInfinity);
   EXPECT_TRUE(std::isnan(result.values<float>()[2]));

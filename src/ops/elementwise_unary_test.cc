@@ -14,9 +14,6 @@ using enum OperandType;
 using ::testing::ElementsAre;
 using ::testing::IsNan;
 
-constexpr float kInfinity = std::numeric_limits<float>::infinity();
-constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
-
 struct Function {
   OperationType op;
   float low;  // of the arguments

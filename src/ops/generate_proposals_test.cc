@@ -12,10 +12,9 @@ namespace {
 using ::testing::ElementsAre;
 using enum OperandType;
 
-constexpr OperationType kOp = OperationType::GENERATE_PROPOSALS;
-constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
+constexpr OperationType kProposals = OperationType::GENERATE_PROPOSALS;
 
-struct Case {
+struct ProposalsCase {
   BoxTypes types = kBoxTypes[0];
   uint32_t batches = 1;
   uint32_t height = 1;
@@ -64,8 +63,8 @@ struct Case {
 };
 
 // All scores differ and are exact in every type.
-Case randomCase(RandomOperands& random, const BoxTypes& types) {
-  Case c;
+ProposalsCase randomProposals(RandomOperands& random, const BoxTypes& types) {
+  ProposalsCase c;
   c.types = types;
   c.batches = static_cast<uint32_t>(random.between(1, 2));
   c.height = static_cast<uint32_t>(random.between(1, 5));
@@ -91,19 +90,19 @@ Case randomCase(RandomOperands& random, const BoxTypes& types) {
   return c;
 }
 
-struct Found {
+struct Proposal {
   double score;
   RealBox box;
   int32_t batch;
 };
 
-std::vector<Found> naive(const Case& c, const std::vector<double>& deltas) {
-  std::vector<Found> result;
+std::vector<Proposal> naive(const ProposalsCase& c, const std::vector<double>& deltas) {
+  std::vector<Proposal> result;
   const size_t cells = size_t{c.height} * c.width;
   for (size_t b = 0; b < c.batches; ++b) {
     const double imageHeight = c.info[b * 2];
     const double imageWidth = c.info[b * 2 + 1];
-    std::vector<Found> list;
+    std::vector<Proposal> list;
     for (size_t i = 0; i < cells * c.anchors; ++i) {
       const size_t cell = i / c.anchors;
       const double right = static_cast<double>(cell % c.width) * static_cast<double>(c.widthStride);
@@ -117,10 +116,10 @@ std::vector<Found> naive(const Case& c, const std::vector<double>& deltas) {
     }
     // All scores differ, so sorting only decides which boxes compete.
     std::sort(list.begin(), list.end(),
-              [](const Found& x, const Found& y) { return x.score > y.score; });
+              [](const Proposal& x, const Proposal& y) { return x.score > y.score; });
     if (c.preNms > 0) list.resize(std::min(list.size(), static_cast<size_t>(c.preNms)));
-    std::vector<Found> kept;
-    for (const Found& one : list) {
+    std::vector<Proposal> kept;
+    for (const Proposal& one : list) {
       const double w = one.box[2] - one.box[0];
       const double h = one.box[3] - one.box[1];
       const double smallest = static_cast<double>(c.minSize);
@@ -128,7 +127,7 @@ std::vector<Found> naive(const Case& c, const std::vector<double>& deltas) {
           one.box[1] + h / 2 >= imageHeight) {
         continue;
       }
-      if (std::all_of(kept.begin(), kept.end(), [&](const Found& other) {
+      if (std::all_of(kept.begin(), kept.end(), [&](const Proposal& other) {
             return overlapOf(other.box, one.box) < static_cast<double>(c.iouThreshold);
           })) {
         kept.push_back(one);
@@ -144,14 +143,14 @@ TEST(GenerateProposals, AgreesWithDefinition) {
   RandomOperands random(131);
   size_t most = 0;
   for (int round = 0; round < 400; ++round) {
-    const Case c = randomCase(random, kBoxTypes[round % 4]);
+    const ProposalsCase c = randomProposals(random, kBoxTypes[round % 4]);
     std::vector<TestOperand> inputs = c.inputs();
     std::vector<TestOperand> outputs = c.outputs();
-    const Status status = runOperation(kOp, inputs, outputs);
+    const Status status = runOperation(kProposals, inputs, outputs);
     ASSERT_TRUE(status.ok()) << status.toString();
-    Case nhwc = c;
+    ProposalsCase nhwc = c;
     nhwc.nchw = false;
-    const std::vector<Found> expected = naive(c, realValues(nhwc.inputs()[1]));
+    const std::vector<Proposal> expected = naive(c, realValues(nhwc.inputs()[1]));
     most = std::max(most, expected.size());
     const auto count = static_cast<uint32_t>(expected.size());
     EXPECT_EQ(outputs[0].tensor.dims, Shape{count});
@@ -159,7 +158,7 @@ TEST(GenerateProposals, AgreesWithDefinition) {
     EXPECT_EQ(outputs[2].tensor.dims, Shape{count});
     std::vector<double> scores, boxes;
     std::vector<int32_t> batches;
-    for (const Found& found : expected) {
+    for (const Proposal& found : expected) {
       scores.push_back(found.score);
       append(boxes, {found.box.begin(), found.box.end()});
       batches.push_back(found.batch);
@@ -174,8 +173,8 @@ TEST(GenerateProposals, AgreesWithDefinition) {
 }
 
 // Two separate anchors of one cell, without deltas.
-Case twoBoxes() {
-  Case c;
+ProposalsCase twoBoxes() {
+  ProposalsCase c;
   c.anchors = 2;
   c.scores = {0.25, 0.5};
   c.deltas.assign(8, 0);
@@ -184,16 +183,16 @@ Case twoBoxes() {
   return c;
 }
 
-std::vector<float> scoresOf(const Case& c) {
+std::vector<float> scoresOf(const ProposalsCase& c) {
   std::vector<TestOperand> inputs = c.inputs();
   std::vector<TestOperand> outputs = c.outputs();
-  const Status status = runOperation(kOp, inputs, outputs);
+  const Status status = runOperation(kProposals, inputs, outputs);
   EXPECT_TRUE(status.ok()) << status.toString();
   return outputs[0].values<float>();
 }
 
 TEST(GenerateProposals, ByHand) {
-  Case c = twoBoxes();
+  ProposalsCase c = twoBoxes();
   EXPECT_THAT(scoresOf(c), ElementsAre(0.5f, 0.25f));
   c.minSize = 4;  // an equal size is not enough
   EXPECT_THAT(scoresOf(c), ElementsAre(0.5f));
@@ -209,35 +208,35 @@ TEST(GenerateProposals, ByHand) {
   c.info = {0, 0};
   std::vector<TestOperand> inputs = c.inputs();
   std::vector<TestOperand> outputs = c.outputs();
-  ASSERT_TRUE(runOperation(kOp, inputs, outputs).ok());
+  ASSERT_TRUE(runOperation(kProposals, inputs, outputs).ok());
   EXPECT_EQ(outputs[0].tensor.dims, Shape{0});
   EXPECT_EQ(outputs[1].tensor.dims, (Shape{0, 4}));
   EXPECT_EQ(outputs[2].tensor.dims, Shape{0});
 }
 
 TEST(GenerateProposals, OfEqualScoresTheFirstMayCompete) {
-  Case c = twoBoxes();
+  ProposalsCase c = twoBoxes();
   c.scores = {0.5, 0.5};
   c.preNms = 1;
   std::vector<TestOperand> inputs = c.inputs();
   std::vector<TestOperand> outputs = c.outputs();
-  ASSERT_TRUE(runOperation(kOp, inputs, outputs).ok());
+  ASSERT_TRUE(runOperation(kProposals, inputs, outputs).ok());
   EXPECT_THAT(outputs[1].values<float>(), ElementsAre(0, 0, 4, 4));
 }
 
 TEST(GenerateProposals, TakesValuesThatAreNotNumbers) {
   RandomOperands random(132);
   for (int round = 0; round < 40; ++round) {
-    Case c = randomCase(random, kBoxTypes[round % 2]);
+    ProposalsCase c = randomProposals(random, kBoxTypes[round % 2]);
     const double odd[] = {kNan, HUGE_VAL, -HUGE_VAL};
     for (size_t i = 0; i < c.scores.size(); i += 3) c.scores[i] = odd[i % 9 / 3];
     for (size_t i = 0; i < c.deltas.size(); i += 5) c.deltas[i] = odd[i % 15 / 5];
     for (size_t i = 0; i < c.info.size(); i += 4) c.info[i] = odd[static_cast<size_t>(round) % 3];
     std::vector<TestOperand> inputs = c.inputs();
     std::vector<TestOperand> outputs = c.outputs();
-    EXPECT_TRUE(runOperation(kOp, inputs, outputs).ok());
+    EXPECT_TRUE(runOperation(kProposals, inputs, outputs).ok());
   }
-  Case c = twoBoxes();
+  ProposalsCase c = twoBoxes();
   c.scores = {kNan, -1};
   EXPECT_THAT(scoresOf(c), ElementsAre(-1, ::testing::IsNan()));
   c.preNms = 1;
@@ -245,49 +244,51 @@ TEST(GenerateProposals, TakesValuesThatAreNotNumbers) {
 }
 
 TEST(GenerateProposals, NeedsValuesForItsShapes) {
-  expectNeedsEveryValue(kOp, twoBoxes().inputs(), 3);
+  expectNeedsEveryValue(kProposals, twoBoxes().inputs(), 3);
 }
 
 TEST(GenerateProposals, Refuses) {
-  const auto refuses = [](const std::function<void(Case&)>& spoil, const std::string& text) {
-    Case c = twoBoxes();
+  const auto refuses = [](const std::function<void(ProposalsCase&)>& spoil,
+                          const std::string& text) {
+    ProposalsCase c = twoBoxes();
     spoil(c);
-    expectFailure(kOp, c.inputs(), c.outputs(), text);
+    expectFailure(kProposals, c.inputs(), c.outputs(), text);
   };
   for (float bad : {0.0f, -1.0f, kNan, HUGE_VALF}) {
-    refuses([&](Case& c) { c.heightStride = bad; },
+    refuses([&](ProposalsCase& c) { c.heightStride = bad; },
             fmt::format("height stride is {}, expected more than 0 and finite", bad));
-    refuses([&](Case& c) { c.widthStride = bad; }, fmt::format("width stride is {}", bad));
+    refuses([&](ProposalsCase& c) { c.widthStride = bad; }, fmt::format("width stride is {}", bad));
   }
-  refuses([](Case& c) { c.iouThreshold = -1; }, "IoU threshold is -1, expected 0 or more");
-  refuses([](Case& c) { c.iouThreshold = kNan; }, "IoU threshold is nan");
-  refuses([](Case& c) { c.minSize = kNan; }, "min size is nan");
-  refuses([](Case& c) { c.anchorBoxes[6] = 9; }, "anchor 1 is from (10, 10) to (9, 18)");
-  refuses([](Case& c) { c.anchorBoxes[0] = kNan; }, "anchor 0 is from (nan, 0)");
+  refuses([](ProposalsCase& c) { c.iouThreshold = -1; }, "IoU threshold is -1, expected 0 or more");
+  refuses([](ProposalsCase& c) { c.iouThreshold = kNan; }, "IoU threshold is nan");
+  refuses([](ProposalsCase& c) { c.minSize = kNan; }, "min size is nan");
+  refuses([](ProposalsCase& c) { c.anchorBoxes[6] = 9; }, "anchor 1 is from (10, 10) to (9, 18)");
+  refuses([](ProposalsCase& c) { c.anchorBoxes[0] = kNan; }, "anchor 0 is from (nan, 0)");
   const auto refusesInput = [](size_t i, const Shape& dims, const std::string& text) {
     std::vector<TestOperand> inputs = twoBoxes().inputs();
     inputs[i].tensor.dims = dims;
-    expectFailure(kOp, inputs, twoBoxes().outputs(), text);
+    expectFailure(kProposals, inputs, twoBoxes().outputs(), text);
   };
   refusesInput(0, {2}, "scores has rank 1");
   refusesInput(0, {0, 1, 1, 2}, "input 0 (scores) is zero-sized");
   refusesInput(1, {1, 1, 1, 2}, "deltas has shape [1,1,1,2], expected [1,1,1,8]");
   refusesInput(2, {1, 4}, "anchors has shape [1,4], expected [2,4]");
   refusesInput(3, {2, 1}, "image info has shape [2,1], expected [1,2]");
-  Case c = twoBoxes();
+  ProposalsCase c = twoBoxes();
   c.types = kBoxTypes[3];
   std::vector<TestOperand> outputs = c.outputs();
   outputs[0].tensor.scale = 1;
-  expectFailure(kOp, c.inputs(), outputs, "expected those of the input");
+  expectFailure(kProposals, c.inputs(), outputs, "expected those of the input");
   outputs = c.outputs();
   outputs[1].tensor.zeroPoint = 3;
-  expectFailure(kOp, c.inputs(), outputs, "output 1 (boxes) has scale 0.125 and zero point 3");
+  expectFailure(kProposals, c.inputs(), outputs,
+                "output 1 (boxes) has scale 0.125 and zero point 3");
   std::vector<TestOperand> inputs = c.inputs();
   inputs[2].tensor.scale = 0.5f;
-  expectFailure(kOp, inputs, c.outputs(), "anchors has scale 0.5");
+  expectFailure(kProposals, inputs, c.outputs(), "anchors has scale 0.5");
   inputs = c.inputs();
   inputs[3].tensor.scale = 0.5f;
-  expectFailure(kOp, inputs, c.outputs(), "image info has scale 0.5");
+  expectFailure(kProposals, inputs, c.outputs(), "image info has scale 0.5");
 }
 
 }  // namespace

@@ -13,9 +13,9 @@ namespace {
 using ::testing::ElementsAre;
 using enum OperandType;
 
-constexpr OperationType kOp = OperationType::HEATMAP_MAX_KEYPOINT;
+constexpr OperationType kMaxKeypoint = OperationType::HEATMAP_MAX_KEYPOINT;
 
-struct Case {
+struct HeatmapCase {
   BoxTypes types = kBoxTypes[0];
   uint32_t boxes = 1;
   uint32_t size = 3;
@@ -44,7 +44,7 @@ TEST(HeatmapMaxKeypoint, FindsPeaksBetweenPixels) {
   // pixel. Refining a parabola is exact.
   RandomOperands random(141);
   for (int round = 0; round < 100; ++round) {
-    Case c;
+    HeatmapCase c;
     c.boxes = static_cast<uint32_t>(random.between(1, 3));
     c.size = static_cast<uint32_t>(random.between(3, 8));
     c.keypoints = static_cast<uint32_t>(random.between(1, 4));
@@ -78,7 +78,7 @@ TEST(HeatmapMaxKeypoint, FindsPeaksBetweenPixels) {
     }
     std::vector<TestOperand> inputs = c.inputs();
     std::vector<TestOperand> outputs = c.outputs();
-    const Status status = runOperation(kOp, inputs, outputs);
+    const Status status = runOperation(kMaxKeypoint, inputs, outputs);
     ASSERT_TRUE(status.ok()) << status.toString();
     EXPECT_EQ(outputs[0].tensor.dims, (Shape{c.boxes, c.keypoints}));
     EXPECT_EQ(outputs[1].tensor.dims, (Shape{c.boxes, c.keypoints, 2}));
@@ -129,7 +129,7 @@ std::array<double, 3> naivePeak(const std::vector<double>& heat, size_t size, si
 TEST(HeatmapMaxKeypoint, AgreesWithDefinition) {
   RandomOperands random(142);
   for (int round = 0; round < 200; ++round) {
-    Case c;
+    HeatmapCase c;
     c.types = kBoxTypes[round % 4];
     c.boxes = static_cast<uint32_t>(random.between(1, 3));
     c.size = static_cast<uint32_t>(random.between(2, 7));
@@ -142,7 +142,7 @@ TEST(HeatmapMaxKeypoint, AgreesWithDefinition) {
     for (uint32_t n = 0; n < c.boxes; ++n) append(c.corners, randomBox(random, 50, 50));
     std::vector<TestOperand> inputs = c.inputs();
     std::vector<TestOperand> outputs = c.outputs();
-    const Status status = runOperation(kOp, inputs, outputs);
+    const Status status = runOperation(kMaxKeypoint, inputs, outputs);
     ASSERT_TRUE(status.ok()) << status.toString();
     std::vector<double> scores, points;
     for (size_t n = 0; n < c.boxes; ++n) {
@@ -166,13 +166,13 @@ TEST(HeatmapMaxKeypoint, AgreesWithDefinition) {
 
 // Returns the keypoint of one 3 x 3 heatmap in a box of 3 x 3.
 std::vector<double> keypointOf(const std::vector<double>& heat, const BoxTypes& types) {
-  Case c;
+  HeatmapCase c;
   c.types = types;
   c.heat = heat;
   c.corners = {0, 0, 3, 3};
   std::vector<TestOperand> inputs = c.inputs();
   std::vector<TestOperand> outputs = c.outputs();
-  EXPECT_TRUE(runOperation(kOp, inputs, outputs).ok());
+  EXPECT_TRUE(runOperation(kMaxKeypoint, inputs, outputs).ok());
   return boxReals(outputs[1]);
 }
 
@@ -195,7 +195,7 @@ TEST(HeatmapMaxKeypoint, TakesValuesThatAreNotNumbers) {
   EXPECT_THAT(keypointOf(std::vector<double>(9, nan), kBoxTypes[0]).size(), 2u);
   EXPECT_THAT(keypointOf(std::vector<double>(9, HUGE_VAL), kBoxTypes[1]).size(), 2u);
   // NaN is no maximum. Cells far from it keep their values.
-  Case c;
+  HeatmapCase c;
   c.size = 5;
   c.heat.assign(25, 0);
   c.heat[0] = nan;
@@ -203,13 +203,13 @@ TEST(HeatmapMaxKeypoint, TakesValuesThatAreNotNumbers) {
   c.corners = {0, 0, 5, 5};
   std::vector<TestOperand> inputs = c.inputs();
   std::vector<TestOperand> outputs = c.outputs();
-  ASSERT_TRUE(runOperation(kOp, inputs, outputs).ok());
+  ASSERT_TRUE(runOperation(kMaxKeypoint, inputs, outputs).ok());
   EXPECT_THAT(outputs[1].values<float>(), ElementsAre(3.5f, 3.5f));
 }
 
 TEST(HeatmapMaxKeypoint, Refuses) {
   const auto good = [] {
-    Case c;
+    HeatmapCase c;
     c.types = kBoxTypes[2];
     c.heat.assign(9, 0);
     c.corners = {1, 1, 4, 4};
@@ -219,7 +219,7 @@ TEST(HeatmapMaxKeypoint, Refuses) {
                            const std::string& text) {
     std::vector<TestOperand> inputs = good().inputs();
     spoil(inputs);
-    expectFailure(kOp, inputs, good().outputs(), text);
+    expectFailure(kMaxKeypoint, inputs, good().outputs(), text);
   };
   const auto shape = [](size_t i, const Shape& dims) {
     return [i, dims](auto& in) { in[i].tensor.dims = dims; };
@@ -237,7 +237,7 @@ TEST(HeatmapMaxKeypoint, Refuses) {
   refuses(corners({1, 4, 4, 1}), "y1 <= y2");
   std::vector<TestOperand> outputs = good().outputs();
   outputs[1].tensor.scale = 0.25f;
-  expectFailure(kOp, good().inputs(), outputs, "output 1 (keypoints) has scale 0.25");
+  expectFailure(kMaxKeypoint, good().inputs(), outputs, "output 1 (keypoints) has scale 0.25");
 }
 
 }  // namespace

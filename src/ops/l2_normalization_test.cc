@@ -12,7 +12,7 @@ namespace {
 using enum OperandType;
 using enum OperationType;
 
-TestOperand outputFor(OperandType type) {
+TestOperand normalizedOutput(OperandType type) {
   if (!isQuant8Asymm(type)) return TestOperand::output(type);
   return TestOperand::output(type, 1.0f / 128, type == TENSOR_QUANT8_ASYMM ? 128 : 0);
 }
@@ -35,7 +35,7 @@ TEST(L2Normalization, AgreesWithFormula) {
       const RandomAxis axis = randomAxis(random, dims.size(), true);
       std::vector<TestOperand> inputs = {x};
       inputs.insert(inputs.end(), axis.operand.begin(), axis.operand.end());
-      std::vector<TestOperand> outputs = {outputFor(type)};
+      std::vector<TestOperand> outputs = {normalizedOutput(type)};
       const std::string what =
           fmt::format("{} {} axis {}", operandTypeName(type), fmt::join(dims, "x"), axis.resolved);
       const Status status = runOperation(L2_NORMALIZATION, inputs, outputs);
@@ -62,7 +62,7 @@ TEST(L2Normalization, QuantizedZeroVectorGivesZero) {
            {TENSOR_QUANT8_ASYMM, 128}, {TENSOR_QUANT8_ASYMM_SIGNED, 0}}) {
     std::vector<TestOperand> inputs = {
         TestOperand::of<uint8_t>(type, {2, 2}, {7, 7, 7, 17}, 0.1f, 7)};
-    std::vector<TestOperand> outputs = {outputFor(type)};
+    std::vector<TestOperand> outputs = {normalizedOutput(type)};
     ASSERT_TRUE(runOperation(L2_NORMALIZATION, inputs, outputs).ok());
     // 1 is one step above the type's maximum.
     const auto highest = static_cast<uint8_t>(zero + 127);

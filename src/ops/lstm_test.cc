@@ -12,7 +12,7 @@ namespace {
 using enum OperandType;
 
 // Layer normalisation amplifies rounding errors if the values are close together.
-constexpr double kSlack = 1e-4;
+constexpr double kLstmSlack = 1e-4;
 
 struct LstmCase {
   LstmParts parts;
@@ -89,8 +89,8 @@ TEST(Lstm, AgreesWithDefinition) {
                            cell, 0, {1, c.batch, c.sizes.outputs, true}, y);
     EXPECT_EQ(out[0].tensor.dims, (Shape{c.batch, (c.parts.inputGate ? 4 : 3) * c.sizes.cells}));
     EXPECT_EQ(out[1].tensor.dims, (Shape{c.batch, c.sizes.outputs}));
-    expectReals(out[1], hidden, c.text(), kSlack);
-    expectReals(out[2], cell, c.text(), kSlack);
+    expectReals(out[1], hidden, c.text(), kLstmSlack);
+    expectReals(out[2], cell, c.text(), kLstmSlack);
     EXPECT_EQ(out[3].bytes, out[1].bytes);
     EXPECT_EQ(out[3].tensor.dims, out[1].tensor.dims);
     EXPECT_TRUE(
@@ -143,12 +143,12 @@ TEST(UnidirectionalSequenceLstm, AgreesWithDefinition) {
                            {}, 1, hidden, cell, 0, {c.steps, c.batch, c.sizes.outputs, c.timeMajor},
                            y);
     EXPECT_EQ(out[0].tensor.dims, c.leading(c.sizes.outputs));
-    expectReals(out[0], y, c.text(), kSlack);
+    expectReals(out[0], y, c.text(), kLstmSlack);
     if (out.size() > 1) {
       EXPECT_EQ(out[1].tensor.dims, in[18].tensor.dims);
       EXPECT_EQ(out[2].tensor.dims, in[19].tensor.dims);
-      expectReals(out[1], hidden, c.text(), kSlack);
-      expectReals(out[2], cell, c.text(), kSlack);
+      expectReals(out[1], hidden, c.text(), kLstmSlack);
+      expectReals(out[2], cell, c.text(), kLstmSlack);
     }
     if (HasFatalFailure()) return;
   }

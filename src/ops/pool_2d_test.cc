@@ -12,8 +12,8 @@ namespace {
 using ::testing::HasSubstr;
 using enum OperandType;
 
-constexpr OperandType kTypes[] = {TENSOR_FLOAT32, TENSOR_FLOAT16, TENSOR_QUANT8_ASYMM,
-                                  TENSOR_QUANT8_ASYMM_SIGNED};
+constexpr OperandType kPoolTypes[] = {TENSOR_FLOAT32, TENSOR_FLOAT16, TENSOR_QUANT8_ASYMM,
+                                      TENSOR_QUANT8_ASYMM_SIGNED};
 
 std::vector<double> pool(OperationType type, const TestWindow& window, const TestOperand& image) {
   const std::vector<double> x = realValues(image);
@@ -87,7 +87,7 @@ void checkOne(RandomOperands& random, OperationType operation, OperandType type,
 TEST(Pool2d, AgreesWithDefinitionInAllForms) {
   RandomOperands random(37);
   for (int round = 0; round < 200; ++round) {
-    for (OperandType type : kTypes) {
+    for (OperandType type : kPoolTypes) {
       for (OperationType operation : {OperationType::AVERAGE_POOL_2D, OperationType::L2_POOL_2D,
                                       OperationType::MAX_POOL_2D}) {
         if (operation == OperationType::L2_POOL_2D && isQuant8Asymm(type)) continue;

@@ -3,7 +3,6 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <limits>
 
 #include "ops/naive_for_test.h"
 
@@ -40,7 +39,6 @@ TEST(Pow, AgreesWithDefinition) {
 }
 
 TEST(Pow, SpecialValues) {
-  constexpr float kInfinity = std::numeric_limits<float>::infinity();
   const TestOperand result =
       resultOf(OperationType::POW,
                {TestOperand::of<float>(TENSOR_FLOAT32, {6}, {-2, -2, 0, 0, -2, 2}),

@@ -12,7 +12,7 @@ namespace {
 
 using enum OperandType;
 
-struct Case {
+struct Lstm16BitCase {
   uint32_t batch, inputs, cells;
   float weightScale = 0.004f;
   int weightZero = 100;
@@ -47,7 +47,7 @@ std::vector<TestOperand> outputs() {
 }
 
 // Computes the sum of products of paired values, by the definition's concatenations.
-int64_t naiveSum(const std::vector<TestOperand>& in, const Case& c, size_t gate, size_t b,
+int64_t naiveSum(const std::vector<TestOperand>& in, const Lstm16BitCase& c, size_t gate, size_t b,
                  size_t j) {
   std::vector<int> values;
   for (size_t i = 0; i < c.inputs; ++i) values.push_back(in[0].bytes[b * c.inputs + i] - 128);
@@ -64,8 +64,8 @@ TEST(Quantized16BitLstm, IsExact) {
   RandomOperands random(251);
   for (int round = 0; round < 60; ++round) {
     const auto sizeUpTo = [&](int most) { return static_cast<uint32_t>(random.between(1, most)); };
-    const Case c = {sizeUpTo(7), sizeUpTo(9), sizeUpTo(9), random.oneOf({0.0001f, 0.004f, 0.03f}),
-                    random.between(0, 255)};
+    const Lstm16BitCase c = {sizeUpTo(7), sizeUpTo(9), sizeUpTo(9),
+                             random.oneOf({0.0001f, 0.004f, 0.03f}), random.between(0, 255)};
     std::vector<TestOperand> in = c.inputsOf(random);
     std::vector<TestOperand> out = outputs();
     const Status status = runOperation(OperationType::QUANTIZED_16BIT_LSTM, in, out);
@@ -106,7 +106,7 @@ TEST(Quantized16BitLstm, SumsAndScalesThatOverflowAreHarmless) {
   const float largest = std::numeric_limits<float>::max();
   const float smallest = std::numeric_limits<float>::denorm_min();
   for (const float scale : {largest, 1e30f, 1.0f, 1e-30f, smallest}) {
-    Case c = {2, 3, 4, scale, 0};
+    Lstm16BitCase c = {2, 3, 4, scale, 0};
     c.biasRange = std::numeric_limits<int32_t>::max();
     std::vector<TestOperand> in = c.inputsOf(random);
     std::vector<TestOperand> out = outputs();
@@ -123,7 +123,7 @@ TEST(Quantized16BitLstm, Refuses) {
   RandomOperands random(253);
   const auto refuses = [&](size_t i, const std::function<void(TestOperand&)>& spoil,
                            const std::string& text) {
-    std::vector<TestOperand> inputs = Case{2, 3, 4}.inputsOf(random);
+    std::vector<TestOperand> inputs = Lstm16BitCase{2, 3, 4}.inputsOf(random);
     std::vector<TestOperand> results = outputs();
     spoil(i < 15 ? inputs[i] : results[i - 15]);
     expectFailure(OperationType::QUANTIZED_16BIT_LSTM, inputs, results, text);

@@ -14,8 +14,6 @@ namespace {
 using enum OperandType;
 using Ints = std::vector<int64_t>;
 
-using Case = QuantizedLstmCase;
-
 // Returns the stored values minus the zero point.
 Ints integersOf(const TestOperand& operand) {
   Ints result;
@@ -38,8 +36,8 @@ int64_t dot(const Ints& matrix, size_t row, const Ints& vectors, size_t b, size_
 }
 
 // Computes one gate of one row of the batch; `state` is its peephole's input.
-Ints naiveGate(const Case& c, const std::vector<TestOperand>& in, size_t gate, size_t b,
-               const Ints& state) {
+Ints naiveGate(const QuantizedLstmCase& c, const std::vector<TestOperand>& in, size_t gate,
+               size_t b, const Ints& state) {
   const auto scaleOf = [&](size_t i) { return in[i].tensor.scale; };
   const Ints bias = integersOf(in[12 + gate]);
   Ints a(c.cells);
@@ -80,7 +78,7 @@ struct Expected {
   Ints hidden, state;  // stored values
 };
 
-Expected naiveStep(const Case& c, const std::vector<TestOperand>& in) {
+Expected naiveStep(const QuantizedLstmCase& c, const std::vector<TestOperand>& in) {
   Expected result;
   const auto at16 = [](int64_t a) { return static_cast<int16_t>(a); };
   const Ints allBefore = integersOf(in[19]);
@@ -130,7 +128,7 @@ Expected naiveStep(const Case& c, const std::vector<TestOperand>& in) {
 TEST(QuantizedLstm, IsExact) {
   RandomOperands random(261);
   for (int round = 0; round < 300; ++round) {
-    const Case c = Case::random(random);
+    const QuantizedLstmCase c = QuantizedLstmCase::random(random);
     std::vector<TestOperand> in = c.inputsOf(random);
     std::vector<TestOperand> out = c.outputsOf();
     if (c.cellClip == 0 && random.coin()) in[24] = TestOperand::omitted(FLOAT32);
@@ -156,7 +154,7 @@ TEST(QuantizedLstm, IsAnLstm) {
   RandomOperands random(262);
   double worst = 0;
   for (int round = 0; round < 100; ++round) {
-    Case c = Case::random(random);
+    QuantizedLstmCase c = QuantizedLstmCase::random(random);
     c.projectionClip = 0;
     // These values avoid saturation in between, which real numbers do not have.
     c.hiddenScale = 0.01f;
@@ -229,7 +227,7 @@ TEST(QuantizedLstm, HostileScalesAreHarmless) {
                           1e10f, 1e38f, 3e38f,  infinity, -infinity, nan};
   size_t failures = 0;
   for (int round = 0; round < 40; ++round) {
-    Case c = Case::random(random);
+    QuantizedLstmCase c = QuantizedLstmCase::random(random);
     c.parts = {true, true, true, true, round % 2 == 0};
     for (size_t i = 0; i < 34; ++i) {
       for (const float value : values) {
@@ -260,7 +258,7 @@ TEST(QuantizedLstm, HostileScalesAreHarmless) {
 
 TEST(QuantizedLstm, ScaleOfAMissingGateDoesNotCount) {
   RandomOperands random(265);
-  Case c = Case::random(random);
+  QuantizedLstmCase c = QuantizedLstmCase::random(random);
   c.parts.inputGate = false;
   std::vector<TestOperand> in = c.inputsOf(random);
   in[26] = TestOperand::float32(0);
@@ -279,7 +277,7 @@ TEST(QuantizedLstm, FeatureLevel) {
 
 TEST(QuantizedLstm, Refuses) {
   RandomOperands random(264);
-  Case c;
+  QuantizedLstmCase c;
   c.parts = {true, true, true, true, true};
   c.outputs = 5;
   const auto refuses = [&](size_t i, const std::function<void(TestOperand&)>& spoil,

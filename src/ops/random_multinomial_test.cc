@@ -3,7 +3,6 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <limits>
 
 #include "ops/naive_for_test.h"
 #include "ops/philox.h"
@@ -12,9 +11,6 @@ namespace halyard::ops::testing {
 namespace {
 
 using enum OperandType;
-
-constexpr float kInfinity = std::numeric_limits<float>::infinity();
-constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
 
 // The known answers distributed with Random123, the authors' library.
 TEST(Philox, KnownAnswers) {

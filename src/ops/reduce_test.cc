@@ -15,8 +15,6 @@ namespace {
 using enum OperandType;
 using enum OperationType;
 
-constexpr float kInfinity = std::numeric_limits<float>::infinity();
-constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
 constexpr float kLargest = std::numeric_limits<float>::max();
 
 using Combine = std::function<double(const std::vector<double>&)>;

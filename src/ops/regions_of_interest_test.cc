@@ -13,9 +13,7 @@ using ::testing::ElementsAre;
 using enum OperandType;
 using enum OperationType;
 
-constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
-
-struct Case {
+struct RegionsCase {
   BoxTypes types = kBoxTypes[0];
   OperationType op = ROI_ALIGN;
   uint32_t batches = 1, height = 4, width = 4, channels = 1;
@@ -69,8 +67,8 @@ struct Case {
   }
 };
 
-Case randomCase(RandomOperands& random, OperationType op, const BoxTypes& types) {
-  Case c;
+RegionsCase randomCase(RandomOperands& random, OperationType op, const BoxTypes& types) {
+  RegionsCase c;
   c.op = op;
   c.types = types;
   const auto size = [&](int most) { return static_cast<uint32_t>(random.between(1, most)); };
@@ -99,7 +97,7 @@ Case randomCase(RandomOperands& random, OperationType op, const BoxTypes& types)
   return c;
 }
 
-double bilinear(const Case& c, int32_t batch, double y, double x, size_t channel) {
+double bilinear(const RegionsCase& c, int32_t batch, double y, double x, size_t channel) {
   const auto split = [](double position, size_t size, size_t* low, size_t* high) {
     *low = static_cast<size_t>(position);
     *high = *low + 1;
@@ -115,7 +113,7 @@ double bilinear(const Case& c, int32_t batch, double y, double x, size_t channel
          dy * ((1 - dx) * at(bottom, left) + dx * at(bottom, right));
 }
 
-double aligned(const Case& c, size_t r, int i, int j, size_t channel) {
+double aligned(const RegionsCase& c, size_t r, int i, int j, size_t channel) {
   const RealBox box = c.region(r);
   const double binHeight = std::max(box[3] - box[1], 1.0) / c.outHeight;
   const double binWidth = std::max(box[2] - box[0], 1.0) / c.outWidth;
@@ -134,7 +132,7 @@ double aligned(const Case& c, size_t r, int i, int j, size_t channel) {
   return sum / nx / ny;
 }
 
-double pooled(const Case& c, size_t r, int i, int j, size_t channel) {
+double pooled(const RegionsCase& c, size_t r, int i, int j, size_t channel) {
   const RealBox box = c.region(r);
   // Returns whether a cell overlaps a bin, both multiplied by the number of bins.
   const auto overlaps = [](size_t cell, double first, double last, int bin, int bins) {
@@ -155,7 +153,7 @@ double pooled(const Case& c, size_t r, int i, int j, size_t channel) {
   return best == -HUGE_VAL ? 0 : best;
 }
 
-void checkCase(const Case& c) {
+void checkCase(const RegionsCase& c) {
   std::vector<TestOperand> inputs = c.inputs();
   std::vector<TestOperand> outputs = c.outputs();
   const Status status = runOperation(c.op, inputs, outputs);
@@ -196,15 +194,15 @@ TEST(RoiPooling, AgreesWithDefinition) {
 }
 
 // A 4 x 4 map of 0 to 15 by rows, and a region of the whole map.
-Case wholeMap(OperationType op) {
-  Case c;
+RegionsCase wholeMap(OperationType op) {
+  RegionsCase c;
   c.op = op;
   for (int i = 0; i < 16; ++i) c.features.push_back(i);
   c.boxes = {0, 0, 8, 8};
   return c;
 }
 
-std::vector<float> run(const Case& c) {
+std::vector<float> run(const RegionsCase& c) {
   std::vector<TestOperand> inputs = c.inputs();
   std::vector<TestOperand> outputs = c.outputs();
   const Status status = runOperation(c.op, inputs, outputs);
@@ -213,7 +211,7 @@ std::vector<float> run(const Case& c) {
 }
 
 TEST(RoiAlign, ByHand) {
-  Case c = wholeMap(ROI_ALIGN);
+  RegionsCase c = wholeMap(ROI_ALIGN);
   // Bins of 2 x 2 with samples at 0.5 and 1.5 in the first, 2.5 and 3.5 (cell 3) in the second.
   EXPECT_THAT(run(c), ElementsAre(5, 6.75f, 12, 13.75f));
   // One sample in the middle of each bin.
@@ -222,7 +220,7 @@ TEST(RoiAlign, ByHand) {
 }
 
 TEST(RoiAlign, ManySamplesCostNothing) {
-  Case c = wholeMap(ROI_ALIGN);
+  RegionsCase c = wholeMap(ROI_ALIGN);
   c.pointsX = c.pointsY = std::numeric_limits<int32_t>::max();
   const std::vector<float> most = run(c);
   c.pointsX = c.pointsY = 1000;
@@ -235,7 +233,7 @@ TEST(RoiAlign, ManySamplesCostNothing) {
 }
 
 TEST(RoiPooling, ByHand) {
-  Case c = wholeMap(ROI_POOLING);
+  RegionsCase c = wholeMap(ROI_POOLING);
   // From cell 0 to cell 4, which does not exist: bins of 2.5, so rows 0 to 2 and 2 to 3.
   EXPECT_THAT(run(c), ElementsAre(10, 11, 14, 15));
   c.boxes = {8, 8, 8, 8};  // only the cell after the last one
@@ -249,7 +247,7 @@ TEST(RoiPooling, ByHand) {
 
 TEST(RoiPooling, BinsEndWhereExactArithmeticPutsThem) {
   // 57 cells in 7 bins: the last ends at 57, where single precision gives a little more than 57.
-  Case c;
+  RegionsCase c;
   c.op = ROI_POOLING;
   c.height = 1;
   c.width = 60;
@@ -264,7 +262,7 @@ TEST(RoiPooling, BinsEndWhereExactArithmeticPutsThem) {
 TEST(RegionsOfInterest, NoRegions) {
   for (OperationType op : {ROI_ALIGN, ROI_POOLING}) {
     for (bool nchw : {false, true}) {
-      Case c = wholeMap(op);
+      RegionsCase c = wholeMap(op);
       c.rois = 0;
       c.boxes.clear();
       c.index.clear();
@@ -282,7 +280,7 @@ TEST(RegionsOfInterest, AnEdgeThatARatioRoundsBeyondTheMap) {
   // 100 / 127 rounds down, so that 100 divided by it lies beyond 127.
   for (OperationType op : {ROI_ALIGN, ROI_POOLING}) {
     for (uint32_t size = 1; size < 300; ++size) {
-      Case c;
+      RegionsCase c;
       c.op = op;
       c.height = c.width = size;
       c.features.assign(size * size, 1);
@@ -320,33 +318,33 @@ TEST(RegionsOfInterest, ShapesWaitForTheirValuesOnly) {
 }
 
 TEST(RegionsOfInterest, Refuse) {
-  const auto refuses = [](OperationType op, const std::function<void(Case&)>& spoil,
+  const auto refuses = [](OperationType op, const std::function<void(RegionsCase&)>& spoil,
                           const std::string& text) {
-    Case c = wholeMap(op);
+    RegionsCase c = wholeMap(op);
     spoil(c);
     expectFailure(op, c.inputs(), c.outputs(), text);
   };
   const auto box = [](const std::vector<double>& corners) {
-    return [corners](Case& c) { c.boxes = corners; };
+    return [corners](RegionsCase& c) { c.boxes = corners; };
   };
   for (OperationType op : {ROI_ALIGN, ROI_POOLING}) {
     for (int32_t bad : {0, -1, std::numeric_limits<int32_t>::min()}) {
       refuses(
-          op, [&](Case& c) { c.outHeight = bad; },
+          op, [&](RegionsCase& c) { c.outHeight = bad; },
           fmt::format("output height is {}, expected more than 0", bad));
       refuses(
-          op, [&](Case& c) { c.outWidth = bad; }, fmt::format("output width is {}", bad));
+          op, [&](RegionsCase& c) { c.outWidth = bad; }, fmt::format("output width is {}", bad));
     }
     for (float bad : {0.0f, -2.0f, kNan, HUGE_VALF}) {
       refuses(
-          op, [&](Case& c) { c.heightRatio = bad; },
+          op, [&](RegionsCase& c) { c.heightRatio = bad; },
           fmt::format("height ratio is {}, expected more than 0 and finite", bad));
       refuses(
-          op, [&](Case& c) { c.widthRatio = bad; }, fmt::format("width ratio is {}", bad));
+          op, [&](RegionsCase& c) { c.widthRatio = bad; }, fmt::format("width ratio is {}", bad));
     }
     for (int32_t bad : {-1, 1, std::numeric_limits<int32_t>::max()}) {
       refuses(
-          op, [&](Case& c) { c.index = {bad}; },
+          op, [&](RegionsCase& c) { c.index = {bad}; },
           fmt::format("batch index 0 is {}, expected 0 to 0", bad));
     }
     refuses(op, box({4, 0, 2, 2}), "RoI 0 is from (4, 0) to (2, 2), expected x1 <= x2");
@@ -358,7 +356,7 @@ TEST(RegionsOfInterest, Refuse) {
             "RoI 0 ends at (4.25, 1) of the feature map, which is 4 wide and 4 high");
     refuses(op, box({0, 0, 2, HUGE_VAL}), "RoI 0 ends at (1, inf)");
     refuses(
-        op, [](Case& c) { c.outHeight = c.outWidth = std::numeric_limits<int32_t>::max(); },
+        op, [](RegionsCase& c) { c.outHeight = c.outWidth = std::numeric_limits<int32_t>::max(); },
         "more than 4294967295 bytes");
     const auto refusesInput = [&](size_t i, const Shape& dims, const std::string& text) {
       std::vector<TestOperand> inputs = wholeMap(op).inputs();
@@ -377,12 +375,12 @@ TEST(RegionsOfInterest, Refuse) {
     expectFailure(op, inputs, wholeMap(op).outputs(), "RoIs has scale 1 and zero point 0");
   }
   refuses(
-      ROI_ALIGN, [](Case& c) { c.pointsY = -1; },
+      ROI_ALIGN, [](RegionsCase& c) { c.pointsY = -1; },
       "sampling points in height is -1, expected 0 or more");
   refuses(
-      ROI_ALIGN, [](Case& c) { c.pointsX = std::numeric_limits<int32_t>::min(); },
+      ROI_ALIGN, [](RegionsCase& c) { c.pointsX = std::numeric_limits<int32_t>::min(); },
       "sampling points in width is -2147483648");
-  Case c = wholeMap(ROI_POOLING);
+  RegionsCase c = wholeMap(ROI_POOLING);
   c.types = kBoxTypes[3];
   std::vector<TestOperand> outputs = c.outputs();
   outputs[0].tensor.zeroPoint = 5;

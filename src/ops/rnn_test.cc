@@ -9,7 +9,7 @@ namespace {
 
 using enum OperandType;
 
-constexpr double kSlack = 2e-5;
+constexpr double kRnnSlack = 2e-5;
 
 struct NaiveRnn {
   Reals weights, recurrent, bias, aux;
@@ -73,7 +73,7 @@ TEST(Rnn, AgreesWithDefinition) {
              expected, finals);
     for (const TestOperand& result : out) {
       EXPECT_EQ(result.tensor.dims, (Shape{batch, units}));
-      expectReals(result, expected, fmt::format("round {}", round), kSlack);
+      expectReals(result, expected, fmt::format("round {}", round), kRnnSlack);
     }
     if (HasFatalFailure()) return;
   }
@@ -111,10 +111,10 @@ TEST(UnidirectionalSequenceRnn, AgreesWithDefinition) {
              0, {steps, batch, units, timeMajor}, expected, finals);
     const std::string what = fmt::format("round {}", round);
     EXPECT_EQ(out[0].tensor.dims, leading(units));
-    expectReals(out[0], expected, what, kSlack);
+    expectReals(out[0], expected, what, kRnnSlack);
     if (out.size() > 1) {
       EXPECT_EQ(out[1].tensor.dims, (Shape{batch, units}));
-      expectReals(out[1], finals, what, kSlack);
+      expectReals(out[1], finals, what, kRnnSlack);
     }
     if (HasFatalFailure()) return;
   }
@@ -179,7 +179,7 @@ void checkBidirectional(RandomOperands& random, const BidirectionalCase& c, Oper
   if (c.states) expected.insert(expected.end(), finals.begin(), finals.end());
   ASSERT_EQ(out.size(), expected.size());
   for (size_t i = 0; i < out.size(); ++i) {
-    expectReals(out[i], expected[i], fmt::format("{}, output {}", what, i), kSlack);
+    expectReals(out[i], expected[i], fmt::format("{}, output {}", what, i), kRnnSlack);
   }
 }
 

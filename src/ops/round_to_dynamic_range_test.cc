@@ -3,7 +3,6 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <limits>
 #include <numeric>
 
 #include "model/signature_for_test.h"
@@ -94,7 +93,6 @@ TEST(RoundToDynamicRange, RoundsToStepsOfTheRowsRange) {
 }
 
 TEST(RoundToDynamicRange, ARowThatIsNotFiniteIsNoNumber) {
-  constexpr float kInfinity = std::numeric_limits<float>::infinity();
   for (const float bad : {kInfinity, -kInfinity, std::nanf("")}) {
     const Floats y = rounded({1, bad, 2, 4, 4, 4}, {2, 3}, 1);
     for (size_t i = 0; i < 3; ++i) EXPECT_TRUE(std::isnan(y[i])) << bad << " at " << i;

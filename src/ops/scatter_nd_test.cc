@@ -7,14 +7,14 @@ namespace {
 using enum OperandType;
 using ::testing::ElementsAre;
 
-TestOperand floats(const Shape& dims, const std::vector<float>& values) {
+TestOperand floatTensor(const Shape& dims, const std::vector<float>& values) {
   return TestOperand::of<float>(TENSOR_FLOAT32, dims, values);
 }
 
 TEST(ScatterNd, AddsElementsAndSlices) {
   const TestOperand elements =
       resultOf(OperationType::SCATTER_ND,
-               {intTensor({4, 1}, {4, 3, 1, 4}), floats({4}, {9, 10, 11, 0.5f}), intList({6})},
+               {intTensor({4, 1}, {4, 3, 1, 4}), floatTensor({4}, {9, 10, 11, 0.5f}), intList({6})},
                TestOperand::output(TENSOR_FLOAT32));
   EXPECT_THAT(elements.values<float>(), ElementsAre(0, 11, 0, 10, 9.5f, 0));
   const TestOperand slices = resultOf(
@@ -35,12 +35,12 @@ TEST(ScatterNd, RefusesPlacesOutsideAndOtherShapes) {
     expectFailure(OperationType::SCATTER_ND, {indices, updates, intList(shape)},
                   {TestOperand::output(updates.tensor.type)}, text);
   };
-  refuses(intTensor({1, 1}, {3}), floats({1}, {1}), {3},
+  refuses(intTensor({1, 1}, {3}), floatTensor({1}, {1}), {3},
           "tuple 0 of indices has 3 at 0, expected 0 to 2 for dimension 0 of [3]");
-  refuses(intTensor({1, 1}, {-1}), floats({1}, {1}), {3}, "has -1 at 0");
-  refuses(intTensor({1, 2}, {0, 0}), floats({1}, {1}), {3}, "expected tuples of 1 to 1");
-  refuses(intTensor({2, 1}, {0, 1}), floats({2, 2}, {1, 1, 1, 1}), {3, 3}, "need [2,3]");
-  refuses(intTensor({1, 1}, {0}), floats({1}, {1}), {0}, "expected at least 1");
+  refuses(intTensor({1, 1}, {-1}), floatTensor({1}, {1}), {3}, "has -1 at 0");
+  refuses(intTensor({1, 2}, {0, 0}), floatTensor({1}, {1}), {3}, "expected tuples of 1 to 1");
+  refuses(intTensor({2, 1}, {0, 1}), floatTensor({2, 2}, {1, 1, 1, 1}), {3, 3}, "need [2,3]");
+  refuses(intTensor({1, 1}, {0}), floatTensor({1}, {1}), {0}, "expected at least 1");
 }
 
 }  // namespace

@@ -11,7 +11,7 @@ namespace {
 
 using enum OperandType;
 
-TestOperand outputFor(OperandType type) {
+TestOperand softmaxOutput(OperandType type) {
   if (!isQuant8Asymm(type)) return TestOperand::output(type);
   return TestOperand::output(type, 1.0f / 256, type == TENSOR_QUANT8_ASYMM ? 0 : -128);
 }
@@ -44,7 +44,7 @@ TEST(Softmax, AgreesWithFormula) {
       std::vector<TestOperand> inputs = {x, realScalar(type, beta)};
       if (axis >= -rank) inputs.push_back(TestOperand::int32(axis));
       const int resolved = axis < -rank ? rank - 1 : (axis + rank) % rank;
-      std::vector<TestOperand> outputs = {outputFor(type)};
+      std::vector<TestOperand> outputs = {softmaxOutput(type)};
       const std::string what =
           fmt::format("{} {} axis {}", operandTypeName(type), fmt::join(dims, "x"), axis);
       const Status status = runOperation(OperationType::SOFTMAX, inputs, outputs);

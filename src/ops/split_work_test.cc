@@ -5,24 +5,12 @@
 #include <algorithm>
 
 #include "ops/naive_for_test.h"
+#include "ops/splitting_services_for_test.h"
 
 namespace halyard::ops::testing {
 namespace {
 
 using enum OperandType;
-
-// Hands out the smallest ranges that a kernel allows, the last one first.
-class SplittingServices : public InlineServices {
- public:
-  void parallelFor(size_t count, size_t grain,
-                   const std::function<void(size_t, size_t)>& body) override {
-    for (size_t parts = (count + grain - 1) / grain; parts > 0; --parts) {
-      body((parts - 1) * grain, std::min(parts * grain, count));
-      ++ranges;
-    }
-  }
-  size_t ranges = 0;
-};
 
 void expectSame(OperationType op, std::vector<TestOperand> inputs,
                 std::vector<TestOperand> outputs) {

@@ -8,21 +8,11 @@
 #include <numeric>
 
 #include "ops/random_for_test.h"
+#include "ops/splitting_services_for_test.h"
 #include "ops/transpose_block.h"
 
 namespace halyard::ops::testing {
 namespace {
-
-// Hands out the smallest ranges that are allowed, the last one first.
-class SplittingServices : public InlineServices {
- public:
-  void parallelFor(size_t count, size_t grain,
-                   const std::function<void(size_t, size_t)>& body) override {
-    for (size_t parts = (count + grain - 1) / grain; parts > 0; --parts) {
-      body((parts - 1) * grain, std::min(parts * grain, count));
-    }
-  }
-};
 
 struct CopyCase {
   std::vector<CopyLoop> loops;

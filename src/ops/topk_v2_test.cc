@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
-#include <limits>
 
 #include "ops/naive_for_test.h"
 
@@ -69,8 +68,6 @@ TEST(TopkV2, EqualOnesLaterFirst) {
 }
 
 TEST(TopkV2, NanComesLast) {
-  constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
-  constexpr float kInfinity = std::numeric_limits<float>::infinity();
   std::vector<float> x = {kNan, 2, kNan, -kInfinity, kInfinity, -kNan, 3};
   std::vector<TestOperand> inputs = {TestOperand::of<float>(TENSOR_FLOAT32, {7}, x),
                                      TestOperand::int32(7)};

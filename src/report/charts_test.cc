@@ -10,8 +10,8 @@
 namespace halyard::report {
 namespace {
 
-using testing::HasSubstr;
-using testing::Not;
+using ::testing::HasSubstr;
+using ::testing::Not;
 
 size_t countOf(const std::string& text, const std::string& part) {
   size_t count = 0;

@@ -6,8 +6,8 @@
 namespace halyard::report {
 namespace {
 
-using testing::HasSubstr;
-using testing::Not;
+using ::testing::HasSubstr;
+using ::testing::Not;
 
 TEST(Html, TextIsEscaped) {
   EXPECT_EQ(text("a < b & \"c\" > 'd'"), "a &lt; b &amp; &quot;c&quot; &gt; &#39;d&#39;");
@@ -44,7 +44,7 @@ TEST(Html, PageHasWhatWasAddedInOrder) {
   page.preformatted("a <b>\nc");
   page.raw("<svg></svg>");
   const std::string html = page.finish();
-  EXPECT_THAT(html, testing::StartsWith("<!DOCTYPE html>"));
+  EXPECT_THAT(html, ::testing::StartsWith("<!DOCTYPE html>"));
   EXPECT_THAT(html, HasSubstr("<title>Models &lt;1&gt;</title>"));
   EXPECT_THAT(html, HasSubstr("today &amp; here"));
   EXPECT_THAT(html, HasSubstr("<h2 id=\"peak-memory-mib\">Peak memory (MiB)</h2>\n<p>a &lt; b</p>\n"

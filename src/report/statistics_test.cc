@@ -6,7 +6,7 @@
 namespace halyard::report {
 namespace {
 
-using testing::ElementsAre;
+using ::testing::ElementsAre;
 
 TEST(Statistics, PercentilesLieBetweenSamples) {
   const std::vector<double> samples = {4, 1, 3, 2};

@@ -9,7 +9,7 @@
 namespace halyard::trace {
 namespace {
 
-using testing::SizeIs;
+using ::testing::SizeIs;
 
 std::vector<Accounting> accountOf(std::vector<Record> own, std::vector<Record> drivers = {}) {
   TraceRecords trace;

@@ -6,7 +6,7 @@
 namespace halyard::trace {
 namespace {
 
-using testing::HasSubstr;
+using ::testing::HasSubstr;
 
 TEST(MarkTest, EveryLayerAndPhaseSurvivesItsText) {
   for (size_t layer = 0; layer < kLayers; ++layer) {

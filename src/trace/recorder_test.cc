@@ -35,7 +35,7 @@ void* allocate(size_t size) {
 namespace halyard::trace {
 namespace {
 
-using testing::HasSubstr;
+using ::testing::HasSubstr;
 
 std::vector<Record> slicesOf(const Recorder& recorder) {
   std::vector<Record> slices;
@@ -46,7 +46,7 @@ std::vector<Record> slicesOf(const Recorder& recorder) {
 }
 
 // Records with a recorder of the test.
-class TraceTest : public testing::Test {
+class TraceTest : public ::testing::Test {
  protected:
   void SetUp() override { start(1000); }
   void TearDown() override { setProcessRecorder(nullptr); }

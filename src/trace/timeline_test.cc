@@ -11,9 +11,9 @@
 namespace halyard::trace {
 namespace {
 
-using testing::HasSubstr;
-using testing::IsEmpty;
-using testing::SizeIs;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
 
 TraceRecords traceWithDriver(std::vector<Record> own, std::vector<Record> drivers) {
   TraceRecords trace;

@@ -10,8 +10,8 @@
 namespace halyard::trace {
 namespace {
 
-using testing::HasSubstr;
-using testing::SizeIs;
+using ::testing::HasSubstr;
+using ::testing::SizeIs;
 
 class FakeDriver final : public DriverSource {
  public:

@@ -40,7 +40,7 @@ TEST(TraceJsonTest, IsWhatPerfettoReads) {
   EXPECT_TRUE(processes[1]["problem"].is_null());
   EXPECT_EQ(processes[1]["name"], "npu \"x\"");
   EXPECT_THAT(processes[2]["problem"].get<std::string>(),
-              testing::HasSubstr("it does not implement trace"));
+              ::testing::HasSubstr("it does not implement trace"));
   EXPECT_EQ(json["otherData"]["begin_us"], 1000.0);
   bool sawWait = false;
   bool sawOperation = false;

@@ -11,7 +11,7 @@
 namespace halyard::lifetime {
 namespace {
 
-class DlcloseTest : public testing::TestWithParam<std::string> {};
+class DlcloseTest : public ::testing::TestWithParam<std::string> {};
 
 TEST_P(DlcloseTest, WhileThreadsOfTheLibraryRun) {
   for (int round = 0; round < 3; ++round) {
@@ -27,11 +27,12 @@ TEST_P(DlcloseTest, WhileThreadsOfTheLibraryRun) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Devices, DlcloseTest, testing::ValuesIn(kDevices), [](const auto& device) {
-  std::string name = device.param;
-  for (char& letter : name) letter = letter == '-' ? '_' : letter;
-  return name;
-});
+INSTANTIATE_TEST_SUITE_P(Devices, DlcloseTest, ::testing::ValuesIn(kDevices),
+                         [](const auto& device) {
+                           std::string name = device.param;
+                           for (char& letter : name) letter = letter == '-' ? '_' : letter;
+                           return name;
+                         });
 
 }  // namespace
 }  // namespace halyard::lifetime

@@ -15,8 +15,8 @@
 namespace halyard::lifetime {
 namespace {
 
-using testing::HasSubstr;
-using testing::Not;
+using ::testing::HasSubstr;
+using ::testing::Not;
 
 // The output of the program, from both streams.
 std::string outputOf(const std::string& program,

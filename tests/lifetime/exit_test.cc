@@ -50,7 +50,7 @@ bool allChildrenEnd() {
   }
 }
 
-class ExitTest : public testing::TestWithParam<const char*> {};
+class ExitTest : public ::testing::TestWithParam<const char*> {};
 
 TEST_P(ExitTest, WhileThreadsCompute) {
   ::prctl(PR_SET_CHILD_SUBREAPER, 1);
@@ -65,7 +65,7 @@ TEST_P(ExitTest, WhileThreadsCompute) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Ways, ExitTest, testing::Values("return", "exit", "thread"),
+INSTANTIATE_TEST_SUITE_P(Ways, ExitTest, ::testing::Values("return", "exit", "thread"),
                          [](const auto& way) { return std::string(way.param); });
 
 }  // namespace

@@ -77,7 +77,7 @@ std::string useAllDevices(uint32_t seed) {
   return {};
 }
 
-class ForkTest : public testing::Test {
+class ForkTest : public ::testing::Test {
  protected:
   ForkTest() : adders_(kDevices.size()) {}
 
@@ -424,7 +424,7 @@ TEST_F(ForkTest, ATraceIsOfTheProcessThatBeganIt) {
   EXPECT_EQ(halyard_traceStop(), ANEURALNETWORKS_NO_ERROR);
   char* json = nullptr;
   ASSERT_EQ(halyard_traceJson(&json), ANEURALNETWORKS_NO_ERROR);
-  EXPECT_THAT(json, testing::HasSubstr("halyard-reference"));
+  EXPECT_THAT(json, ::testing::HasSubstr("halyard-reference"));
   halyard_free(json);
 }
 
@@ -435,7 +435,7 @@ bool hasContent(const std::string& path) {
 
 TEST_F(ForkTest, TheEnvironmentsTraceIsAFileForEachProcessOrOfTheFirst) {
   const std::string folder =
-      testing::TempDir() + "/halyard_fork_test_" + std::to_string(::getpid());
+      ::testing::TempDir() + "/halyard_fork_test_" + std::to_string(::getpid());
   std::filesystem::create_directory(folder);
   for (const char* name : {"/%p.json", "/one.json"}) {
     int pipe[2];

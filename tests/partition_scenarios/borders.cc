@@ -6,11 +6,6 @@ namespace {
 
 using enum OperationType;
 
-std::vector<ScenarioDriver> reluAndTanh(const char* version = "1.3") {
-  return {{"relu", personality(figures(0.5), takes("RELU")), version},
-          {"tanh", personality(figures(0.5), takes("TANH")), version}};
-}
-
 TestModel sharedInput() {
   TestModel model;
   const uint32_t x = model.input({4});

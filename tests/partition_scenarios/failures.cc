@@ -160,10 +160,6 @@ void addDying(std::vector<Scenario>& list) {
                   .events = {"EXECUTION_FAILED bad", "CPU_FALLBACK bad -> nnapi-reference"}});
 }
 
-std::vector<ScenarioDriver> reluAndTanh() {
-  return {{"relu", personality(figures(0.5), takes("RELU"))},
-          {"tanh", personality(figures(0.5), takes("TANH"))}};
-}
 std::vector<ScenarioDriver> failingAndGood() {
   return {{"bad", personality(figures(0.1), prepareFault(R"("do": "fail", "text": "no tiles")"))},
           {"good", figures(0.5)}};

@@ -96,6 +96,12 @@ std::string personality(const Fields&... fields) {
   return fmt::format("{}", fmt::join(std::vector<std::string>{std::string(fields)...}, ", "));
 }
 
+// Two drivers with an operation each.
+inline std::vector<ScenarioDriver> reluAndTanh(const char* version = "1.3") {
+  return {{"relu", personality(figures(0.5), takes("RELU")), version},
+          {"tanh", personality(figures(0.5), takes("TANH")), version}};
+}
+
 // --- Models
 
 // Operations with one input and one output in sequence.

@@ -10,7 +10,7 @@ namespace {
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-const std::string kModel = HALYARD_SOURCE_DIR "/models/fashion_mnist_float.tflite";
+const std::string kCachedModel = HALYARD_SOURCE_DIR "/models/fashion_mnist_float.tflite";
 
 class CacheChoiceTest : public CommandTest {
  protected:
@@ -52,23 +52,23 @@ TEST_F(CacheChoiceTest, TheTokenIsTheModels) {
   const Variable quiet("HALYARD_LOG", "quiet");
   CacheOptions options;
   options.folder = folder_ + "/cache";
-  const auto choice = chooseCache(options, kModel);
+  const auto choice = chooseCache(options, kCachedModel);
   ASSERT_TRUE(choice.has_value());
   EXPECT_EQ(choice->folder, options.folder);
-  std::filesystem::copy_file(kModel, folder_ + "/copy");
+  std::filesystem::copy_file(kCachedModel, folder_ + "/copy");
   EXPECT_EQ(chooseCache(options, folder_ + "/copy")->token, choice->token);
   std::ofstream(folder_ + "/copy", std::ios::app) << "x";
   EXPECT_NE(chooseCache(options, folder_ + "/copy")->token, choice->token);
   EXPECT_FALSE(chooseCache(options, folder_ + "/none").has_value());
   options.off = true;
-  EXPECT_FALSE(chooseCache(options, kModel).has_value());
+  EXPECT_FALSE(chooseCache(options, kCachedModel).has_value());
   CacheOptions optIn;
   optIn.byDefault = false;
-  EXPECT_FALSE(chooseCache(optIn, kModel).has_value());
+  EXPECT_FALSE(chooseCache(optIn, kCachedModel).has_value());
 }
 
 TEST_F(CacheChoiceTest, RunSaysWhatBecameOfIt) {
-  const std::string model = "run " + kModel + " --random-inputs 1 --device cpu ";
+  const std::string model = "run " + kCachedModel + " --random-inputs 1 --device cpu ";
   const CommandOutcome cached = halyard(model);
   EXPECT_EQ(cached.exitStatus, 0) << cached.errors;
   EXPECT_THAT(cached.output, HasSubstr("\ncache   off, the runtime's own device"));
@@ -80,7 +80,7 @@ TEST_F(CacheChoiceTest, RunSaysWhatBecameOfIt) {
   EXPECT_THAT(impossible.errors, HasSubstr("the compilation is not cached"));
   EXPECT_EQ(halyard(model + "--no-cache --cache x").exitStatus, 2);
   const CommandOutcome explained =
-      halyard("explain " + kModel + " --device cpu --cache " + folder_ + "/explained");
+      halyard("explain " + kCachedModel + " --device cpu --cache " + folder_ + "/explained");
   EXPECT_THAT(explained.output, HasSubstr("cache of partitions:\n  #0: off, the runtime's own"));
 }
 
@@ -93,8 +93,8 @@ TEST_F(CacheChoiceTest, TheSecondRunIsAHit) {
       << std::filesystem::absolute(folder_).string() << R"(/personality.json"]})";
   const Variable driver("HALYARD_DRIVER_FILES", (folder_ + "/manifest.json").c_str());
   const Variable state("XDG_STATE_HOME", std::filesystem::absolute(folder_).c_str());
-  const std::string model =
-      "run " + kModel + " --random-inputs 1 --device test-cached --cache " + folder_ + "/cache";
+  const std::string model = "run " + kCachedModel +
+                            " --random-inputs 1 --device test-cached --cache " + folder_ + "/cache";
   const CommandOutcome first = halyard(model);
   EXPECT_EQ(first.exitStatus, 0) << first.errors;
   EXPECT_THAT(first.output, HasSubstr("\ncache   miss, "));
@@ -104,8 +104,9 @@ TEST_F(CacheChoiceTest, TheSecondRunIsAHit) {
 TEST_F(CacheChoiceTest, TheCpuDriverIsNotCached) {
   const Variable driver("HALYARD_DRIVER_FILES",
                         HALYARD_BINARY_DIR "/share/halyard/drivers.d/cpu.json");
-  const std::string model = "run " + kModel + " --random-inputs 1 --device halyard-cpu --cache " +
-                            folder_ + "/cache --preference sustained-speed";
+  const std::string model = "run " + kCachedModel +
+                            " --random-inputs 1 --device halyard-cpu --cache " + folder_ +
+                            "/cache --preference sustained-speed";
   for (int i = 0; i < 2; ++i) {
     const CommandOutcome outcome = halyard(model);
     EXPECT_EQ(outcome.exitStatus, 0) << outcome.errors;

@@ -18,16 +18,16 @@ namespace halyard::cli {
 namespace {
 
 using testing::EndsWith;
-using testing::HasSubstr;
-using testing::IsEmpty;
-using testing::StartsWith;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::StartsWith;
 
 const std::string kModels = HALYARD_SOURCE_DIR "/models/";
 
 TEST_F(CommandTest, HelpAndVersion) {
   const CommandOutcome version = halyard("--version");
   EXPECT_EQ(version.exitStatus, 0);
-  EXPECT_THAT(version.output, testing::MatchesRegex("halyard [0-9]+\\.[0-9]+\\.[0-9]+\n"));
+  EXPECT_THAT(version.output, ::testing::MatchesRegex("halyard [0-9]+\\.[0-9]+\\.[0-9]+\n"));
   const CommandOutcome help = halyard("--help");
   EXPECT_EQ(help.exitStatus, 0);
   for (const char* command :
@@ -168,7 +168,7 @@ TEST_F(CommandTest, RepeatsARunFromItsFiles) {
   const CommandOutcome second =
       halyard(model + " --input 0=" + folder_ + "/a/" + input + " --output " + folder_ + "/b");
   ASSERT_EQ(second.exitStatus, 0) << second.errors;
-  ASSERT_THAT(contentOf(folder_ + "/a/" + output), testing::Not(IsEmpty()));
+  ASSERT_THAT(contentOf(folder_ + "/a/" + output), ::testing::Not(IsEmpty()));
   EXPECT_EQ(contentOf(folder_ + "/a/" + output), contentOf(folder_ + "/b/" + output));
 }
 

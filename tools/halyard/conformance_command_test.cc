@@ -13,8 +13,8 @@ namespace {
 
 using conformance::testing::addLine;
 using testing::EndsWith;
-using testing::HasSubstr;
-using testing::Not;
+using ::testing::HasSubstr;
+using ::testing::Not;
 
 // Inputs that make the test driver misbehave: src/hal/testing/test_device.h.
 constexpr float kHang = 777;

@@ -9,7 +9,7 @@
 namespace halyard::cli {
 namespace {
 
-using testing::HasSubstr;
+using ::testing::HasSubstr;
 
 uint32_t add(Model& model, Operand operand) {
   model.main.operands.push_back(std::move(operand));

@@ -7,8 +7,8 @@
 namespace halyard::cli {
 namespace {
 
-using testing::HasSubstr;
-using testing::Not;
+using ::testing::HasSubstr;
+using ::testing::Not;
 
 TEST(DeviceTable, HasARowForEachDevice) {
   const auto table = deviceTable(R"({

@@ -14,11 +14,11 @@
 namespace halyard::cli {
 namespace {
 
-using testing::HasSubstr;
-using testing::IsEmpty;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
 using Json = nlohmann::json;
 
-const std::string kModel = HALYARD_SOURCE_DIR "/models/fashion_mnist_float.tflite";
+const std::string kProfiledModel = HALYARD_SOURCE_DIR "/models/fashion_mnist_float.tflite";
 
 // An event of the trace, times in ns.
 struct Event {
@@ -77,8 +77,9 @@ class ProfileCommandTest : public CommandTest {
 
 TEST_F(ProfileCommandTest, ATraceOfTwoProcessesNests) {
   const std::string file = folder_ + "/trace.json";
-  const CommandOutcome outcome = halyard(
-      "profile " + kModel + " --device reference --runs 4 --warm-up 2 --json --trace " + file);
+  const CommandOutcome outcome =
+      halyard("profile " + kProfiledModel +
+              " --device reference --runs 4 --warm-up 2 --json --trace " + file);
   ASSERT_EQ(outcome.exitStatus, 0) << outcome.errors;
   const Json trace = Json::parse(contentOf(file));
   std::map<int64_t, bool> drivers;
@@ -119,7 +120,7 @@ TEST_F(ProfileCommandTest, ATraceOfTwoProcessesNests) {
 
 TEST_F(ProfileCommandTest, EachOperationHasItsTimeAndPlace) {
   const CommandOutcome outcome =
-      halyard("profile " + kModel + " --device reference --runs 4 --json");
+      halyard("profile " + kProfiledModel + " --device reference --runs 4 --json");
   ASSERT_EQ(outcome.exitStatus, 0) << outcome.errors;
   const Json profile = Json::parse(outcome.output);
   double share = 0;
@@ -168,7 +169,7 @@ TEST_F(ProfileCommandTest, EachOperationHasItsTimeAndPlace) {
 
 TEST_F(ProfileCommandTest, OnTheCpuAndAsText) {
   const CommandOutcome outcome =
-      halyard("profile " + kModel + " --device nnapi-reference --runs 2 --all");
+      halyard("profile " + kProfiledModel + " --device nnapi-reference --runs 2 --all");
   ASSERT_EQ(outcome.exitStatus, 0) << outcome.errors;
   EXPECT_THAT(outcome.output, HasSubstr("#0 "));
   EXPECT_THAT(outcome.output, HasSubstr("nnapi-reference ("));
@@ -177,16 +178,16 @@ TEST_F(ProfileCommandTest, OnTheCpuAndAsText) {
   const CommandOutcome missing = halyard("profile /none/m.tflite");
   EXPECT_EQ(missing.exitStatus, 1);
   EXPECT_THAT(missing.errors, HasSubstr("/none/m.tflite"));
-  EXPECT_EQ(halyard("profile " + kModel + " --json --all").exitStatus, 2);
-  const CommandOutcome full = halyard("profile " + kModel + " --runs 1 --trace /dev/full");
+  EXPECT_EQ(halyard("profile " + kProfiledModel + " --json --all").exitStatus, 2);
+  const CommandOutcome full = halyard("profile " + kProfiledModel + " --runs 1 --trace /dev/full");
   EXPECT_EQ(full.exitStatus, 1);
   EXPECT_THAT(full.errors, HasSubstr("cannot write /dev/full"));
 }
 
 TEST_F(ProfileCommandTest, HalyardTraceWritesATraceAtExit) {
   const std::string file = folder_ + "/at_exit.json";
-  const CommandOutcome outcome =
-      halyard("run " + kModel + " --device reference --random-inputs 1", "HALYARD_TRACE=" + file);
+  const CommandOutcome outcome = halyard(
+      "run " + kProfiledModel + " --device reference --random-inputs 1", "HALYARD_TRACE=" + file);
   ASSERT_EQ(outcome.exitStatus, 0) << outcome.errors;
   const Json trace = Json::parse(contentOf(file));
   const std::vector<Event> all = events(trace);
@@ -205,15 +206,16 @@ TEST_F(ProfileCommandTest, HalyardTraceWritesATraceAtExit) {
 }
 
 TEST_F(ProfileCommandTest, VerboseLinesComeByTag) {
-  const std::string command = "run " + kModel + " --device nnapi-reference --random-inputs 1";
+  const std::string command =
+      "run " + kProfiledModel + " --device nnapi-reference --random-inputs 1";
   const CommandOutcome model = halyard(command, "env debug.nn.vlog=model");
   ASSERT_EQ(model.exitStatus, 0) << model.errors;
   EXPECT_THAT(model.errors, HasSubstr("halyard: info: digraph {"));
-  EXPECT_THAT(model.errors, testing::Not(HasSubstr("findBestDevice")));
+  EXPECT_THAT(model.errors, ::testing::Not(HasSubstr("findBestDevice")));
   const CommandOutcome compilation = halyard(command, "HALYARD_VLOG=compilation,nonsense");
   EXPECT_THAT(compilation.errors, HasSubstr("findBestDeviceForEachOperation("));
   EXPECT_THAT(compilation.errors, HasSubstr("error: HALYARD_VLOG: unknown tag 'nonsense'"));
-  EXPECT_THAT(compilation.errors, testing::Not(HasSubstr("digraph")));
+  EXPECT_THAT(compilation.errors, ::testing::Not(HasSubstr("digraph")));
 }
 
 }  // namespace

@@ -6,8 +6,8 @@
 namespace halyard::cli {
 namespace {
 
-using testing::HasSubstr;
-using testing::Not;
+using ::testing::HasSubstr;
+using ::testing::Not;
 
 constexpr const char* kProfile = R"({
   "version": 1, "running": false, "duration_ns": 1000000,
@@ -60,11 +60,11 @@ TEST(ProfileReportTest, LayersWithoutTimesAreDashesAndTheCpuIsLeftOut) {
     return text.substr(begin, text.find('\n', begin) - begin);
   };
   EXPECT_THAT(lineOf("runtime"),
-              testing::MatchesRegex("runtime +- +- +2.00 +1.50 +3.50 +- +5.00 +- +7.00"));
-  EXPECT_THAT(lineOf("driver"), testing::MatchesRegex("driver( +-)+"));
+              ::testing::MatchesRegex("runtime +- +- +2.00 +1.50 +3.50 +- +5.00 +- +7.00"));
+  EXPECT_THAT(lineOf("driver"), ::testing::MatchesRegex("driver( +-)+"));
   EXPECT_THAT(text, Not(HasSubstr("\nCPU ")));
   EXPECT_THAT(lineOf("total"),
-              testing::MatchesRegex("total +- +- +2.00 +1.50 +4.50 +- +6.00 +- +8.00"));
+              ::testing::MatchesRegex("total +- +- +2.00 +1.50 +4.50 +- +6.00 +- +8.00"));
 }
 
 TEST(ProfileReportTest, LongModelsAreCut) {

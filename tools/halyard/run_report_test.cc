@@ -10,8 +10,8 @@
 namespace halyard::cli {
 namespace {
 
-using testing::HasSubstr;
-using testing::Not;
+using ::testing::HasSubstr;
+using ::testing::Not;
 
 client::Output floats(Shape dims, const std::vector<float>& values) {
   client::Output output{std::move(dims), std::vector<uint8_t>(values.size() * sizeof(float))};

@@ -9,7 +9,7 @@
 namespace halyard::cli {
 namespace {
 
-using testing::ElementsAre;
+using ::testing::ElementsAre;
 
 std::string colorText(media::Color color) {
   return fmt::format("#{:02x}{:02x}{:02x}", color.red, color.green, color.blue);

@@ -82,7 +82,7 @@ bool isBad(const std::string& outcome) {
   return outcome == "failed" || outcome == "hang" || outcome == "crash";
 }
 
-class Defects : public testing::TestWithParam<Listed> {};
+class Defects : public ::testing::TestWithParam<Listed> {};
 
 TEST_P(Defects, IsFound) {
   const Folder folder;
@@ -107,8 +107,8 @@ TEST_P(Defects, IsFound) {
   EXPECT_GT(found, 0u);
 }
 
-INSTANTIATE_TEST_SUITE_P(Seeded, Defects, testing::ValuesIn(listDefects()),
-                         [](const testing::TestParamInfo<Listed>& tested) {
+INSTANTIATE_TEST_SUITE_P(Seeded, Defects, ::testing::ValuesIn(listDefects()),
+                         [](const ::testing::TestParamInfo<Listed>& tested) {
                            std::string name = tested.param.name;
                            std::replace(name.begin(), name.end(), '-', '_');
                            return name;

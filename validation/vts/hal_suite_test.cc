@@ -47,7 +47,7 @@ std::set<std::string> skipReasons(const Report& report) {
   return reasons;
 }
 
-class HalSuite : public testing::TestWithParam<Served> {};
+class HalSuite : public ::testing::TestWithParam<Served> {};
 
 TEST_P(HalSuite, FindsNothing) {
   const bool hasCache = GetParam().version >= HalVersion::V1_2;
@@ -65,10 +65,10 @@ TEST_P(HalSuite, FindsNothing) {
   EXPECT_GT(report.count(Outcome::PASSED), 200u);
 }
 
-INSTANTIATE_TEST_SUITE_P(EveryVersion, HalSuite, testing::ValuesIn(everyServed()), servedName);
+INSTANTIATE_TEST_SUITE_P(EveryVersion, HalSuite, ::testing::ValuesIn(everyServed()), servedName);
 
 // Checks of drivers that cache nothing.
-class HalSuiteWithoutCache : public testing::TestWithParam<Served> {};
+class HalSuiteWithoutCache : public ::testing::TestWithParam<Served> {};
 
 TEST_P(HalSuiteWithoutCache, FindsNothing) {
   if (GetParam().version < HalVersion::V1_2) return;  // these versions have no caches
@@ -79,11 +79,11 @@ TEST_P(HalSuiteWithoutCache, FindsNothing) {
   EXPECT_GE(report.count(Outcome::PASSED), 4u);
 }
 
-INSTANTIATE_TEST_SUITE_P(EveryVersion, HalSuiteWithoutCache, testing::ValuesIn(everyServed()),
+INSTANTIATE_TEST_SUITE_P(EveryVersion, HalSuiteWithoutCache, ::testing::ValuesIn(everyServed()),
                          servedName);
 
 // Checks of executions and buffers, for a driver with memory of its own.
-class HalSuiteWithOwnMemory : public testing::TestWithParam<Served> {};
+class HalSuiteWithOwnMemory : public ::testing::TestWithParam<Served> {};
 
 TEST_P(HalSuiteWithOwnMemory, FindsNothing) {
   const SuiteTarget target(GetParam(), R"(, "own_memory": {})");
@@ -100,7 +100,7 @@ TEST_P(HalSuiteWithOwnMemory, FindsNothing) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(EveryVersion, HalSuiteWithOwnMemory, testing::ValuesIn(everyServed()),
+INSTANTIATE_TEST_SUITE_P(EveryVersion, HalSuiteWithOwnMemory, ::testing::ValuesIn(everyServed()),
                          servedName);
 
 }  // namespace

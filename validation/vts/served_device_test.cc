@@ -13,7 +13,7 @@
 namespace halyard::validation {
 namespace {
 
-class ServedDevice : public testing::TestWithParam<Served> {
+class ServedDevice : public ::testing::TestWithParam<Served> {
  protected:
   void SetUp() override {
     auto opened = target_.device();
@@ -119,7 +119,8 @@ TEST_P(ServedDevice, Requests) {
   EXPECT_TRUE((*prepared)->executeSynchronously(memory->request(), measured).status.ok());
 }
 
-INSTANTIATE_TEST_SUITE_P(EveryVersion, ServedDevice, testing::ValuesIn(everyServed()), servedName);
+INSTANTIATE_TEST_SUITE_P(EveryVersion, ServedDevice, ::testing::ValuesIn(everyServed()),
+                         servedName);
 
 }  // namespace
 }  // namespace halyard::validation

@@ -196,7 +196,7 @@ TEST(SpecialDevice, ModelsThatItCannotCompute) {
   }
 }
 
-class Executions : public testing::TestWithParam<HalVersion> {
+class Executions : public ::testing::TestWithParam<HalVersion> {
  protected:
   // Executes in every way of the version, with times and without.
   void forEach(float first,
@@ -259,7 +259,7 @@ TEST_P(Executions, ThatThrowReportNothing) {
   });
 }
 
-INSTANTIATE_TEST_SUITE_P(EveryVersion, Executions, testing::ValuesIn(kVersions),
+INSTANTIATE_TEST_SUITE_P(EveryVersion, Executions, ::testing::ValuesIn(kVersions),
                          [](const auto& tested) {
                            return fmt::format("V1_{}", static_cast<int>(tested.param) - 1);
                          });

@@ -18,6 +18,8 @@ namespace halyard::cpudriver::testing {
 using ops::testing::RandomOperands;
 using ops::testing::TestOperand;
 
+inline constexpr int kAllLevels = std::size(ops::kSimdLevels);
+
 // Tensors `inputs`, of which the first `variables` are no constants at compilation.
 struct KernelCase {
   OperationType operation;

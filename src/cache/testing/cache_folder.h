@@ -19,6 +19,8 @@ namespace halyard::cache::testing {
 
 using Bytes = std::vector<uint8_t>;
 
+inline constexpr uint32_t kUid = 1000;  // of the application that owns entries
+
 inline Bytes bytesOf(std::string_view text) { return Bytes(text.begin(), text.end()); }
 
 // The bytes differ by seed and by position.

@@ -14,7 +14,7 @@
 #include "hal/session/client_session.h"
 #include "hal/session/session_services.h"
 #include "hal/testing/test_device.h"
-#include "test_definitions.h"
+#include "hal/testing/test_driver_manifest.h"
 
 namespace halyard::hal {
 namespace {
@@ -66,13 +66,8 @@ std::vector<float> addWith(PreparedModel& prepared) {
 const std::vector<float> kSum = {11, 22, 33, 44};
 
 Result<std::shared_ptr<RemoteDevice>> tryTestDriver(HalVersion version, const char* mode) {
-  Manifest manifest;
-  manifest.name = "test-driver";
-  manifest.version = "1";
-  manifest.halVersion = version;
-  manifest.target = HALYARD_TEST_DRIVER_PATH;
   ::setenv("HALYARD_TEST_DRIVER", mode, 1);
-  auto device = RemoteDevice::open(RpcLoop::start().value(), manifest);
+  auto device = RemoteDevice::open(RpcLoop::start().value(), testing::testManifest(version));
   ::unsetenv("HALYARD_TEST_DRIVER");
   return device;
 }

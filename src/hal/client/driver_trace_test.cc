@@ -7,8 +7,8 @@
 #include "hal/client/remote_device.h"
 #include "hal/testing/server_fixture.h"
 #include "hal/testing/test_device.h"
+#include "hal/testing/test_driver_manifest.h"
 #include "hal/wire/wire_memory.h"
-#include "test_definitions.h"
 #include "trace/timeline.h"
 #include "trace/trace_collection.h"
 
@@ -27,12 +27,7 @@ class DriverTraceTest : public ::testing::Test {
   void TearDown() override { (void)TraceCollection::ofProcess().stop(); }
 
   static std::shared_ptr<RemoteDevice> open(HalVersion version) {
-    Manifest manifest;
-    manifest.name = "test-driver";
-    manifest.version = "1";
-    manifest.halVersion = version;
-    manifest.target = HALYARD_TEST_DRIVER_PATH;
-    auto device = RemoteDevice::open(RpcLoop::start().value(), manifest);
+    auto device = RemoteDevice::open(RpcLoop::start().value(), testing::testManifest(version));
     EXPECT_TRUE(device.ok()) << device.status().toString();
     return device.ok() ? *device : nullptr;
   }

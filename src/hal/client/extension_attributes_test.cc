@@ -5,7 +5,7 @@
 
 #include "hal/client/remote_device.h"
 #include "hal/testing/server_fixture.h"
-#include "test_definitions.h"
+#include "hal/testing/test_driver_manifest.h"
 
 namespace halyard::hal {
 namespace {
@@ -92,13 +92,8 @@ TEST_F(ServerTest, AttributesThatAreWrongAreRefused) {
 
 // A model of the test device in its own process. `mode` sets the device's feature level.
 std::shared_ptr<PreparedModel> preparedWith(const char* mode, float preparedBias) {
-  Manifest manifest;
-  manifest.name = "test-driver";
-  manifest.version = "1";
-  manifest.halVersion = HalVersion::V1_3;
-  manifest.target = HALYARD_TEST_DRIVER_PATH;
   ::setenv("HALYARD_TEST_DRIVER", mode, 1);
-  auto device = RemoteDevice::open(RpcLoop::start().value(), manifest);
+  auto device = RemoteDevice::open(RpcLoop::start().value(), testing::testManifest());
   ::unsetenv("HALYARD_TEST_DRIVER");
   EXPECT_TRUE(device.ok()) << device.status().toString();
   PrepareOptions options;

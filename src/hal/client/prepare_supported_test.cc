@@ -8,7 +8,6 @@ namespace halyard::hal::testing {
 namespace {
 
 using Code = wire::ErrorStatus;
-using wire::Priority;
 
 // The results of one call at the client.
 struct Heard {
@@ -21,7 +20,7 @@ struct Heard {
 class PrepareSupportedTest : public ServerTest {
  protected:
   // `answered` runs on the loop after the answer.
-  Heard ask(const Model& model, Priority priority = Priority::MEDIUM,
+  Heard ask(const Model& model, wire::Priority priority = wire::Priority::MEDIUM,
             std::function<void()> answered = nullptr, bool isOfOlderSchema = false) {
     return onLoop<Heard>([=, this](RpcLoop::Context&) {
       auto call = device().prepareSupported13Request();
@@ -68,7 +67,8 @@ class PrepareSupportedTest : public ServerTest {
 };
 
 TEST_F(PrepareSupportedTest, TheCallbackGetsThePreparedModel) {
-  for (const Priority priority : {Priority::LOW, Priority::MEDIUM, Priority::HIGH}) {
+  for (const wire::Priority priority :
+       {wire::Priority::LOW, wire::Priority::MEDIUM, wire::Priority::HIGH}) {
     const Heard heard = ask(addModel(4), priority);
     EXPECT_EQ(heard.status, Code::NONE);
     EXPECT_EQ(heard.supported, std::vector<bool>{true});
@@ -80,7 +80,7 @@ TEST_F(PrepareSupportedTest, TheCallbackGetsThePreparedModel) {
 
 // Clients of an older schema ask for both results in one answer, and also accept them separately.
 TEST_F(PrepareSupportedTest, AnOlderClientGetsTheModelByTheCallback) {
-  const Heard heard = ask(addModel(4), Priority::MEDIUM, nullptr, /*isOfOlderSchema=*/true);
+  const Heard heard = ask(addModel(4), wire::Priority::MEDIUM, nullptr, /*isOfOlderSchema=*/true);
   EXPECT_EQ(heard.status, Code::NONE);
   EXPECT_EQ(heard.supported, std::vector<bool>{true});
   EXPECT_FALSE(heard.dropped);
@@ -91,7 +91,8 @@ TEST_F(PrepareSupportedTest, AnOlderClientGetsTheModelByTheCallback) {
 TEST_F(PrepareSupportedTest, TheAnswerDoesNotWaitForThePreparation) {
   std::promise<void> answered;
   device_->onPrepare = [&] { answered.get_future().wait(); };
-  const Heard heard = ask(addModel(4), Priority::MEDIUM, [&answered] { answered.set_value(); });
+  const Heard heard =
+      ask(addModel(4), wire::Priority::MEDIUM, [&answered] { answered.set_value(); });
   EXPECT_EQ(heard.supported, std::vector<bool>{true});
   EXPECT_FALSE(heard.dropped);
   EXPECT_EQ(heard.prepared, Code::NONE);
@@ -134,7 +135,7 @@ TEST_F(PrepareSupportedTest, AClientThatGoesLeavesNothing) {
     auto call = device().prepareSupported13Request();
     encodeModel(addModel(4), nullptr, call.initModel());
     call.setPreference(wire::ExecutionPreference::FAST_SINGLE_ANSWER);
-    call.setPriority(Priority::MEDIUM);
+    call.setPriority(wire::Priority::MEDIUM);
     auto told = kj::newPromiseAndFulfiller<PreparedAnswer>();
     call.setCallback(kj::heap<PreparedModelCallback>(kj::mv(told.fulfiller)));
     context.tasks.add(call.send().ignoreResult().catch_([](kj::Exception&&) {}));

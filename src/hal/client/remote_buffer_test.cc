@@ -4,7 +4,7 @@
 #include "hal/client/remote_device.h"
 #include "hal/testing/buffer_cases.h"
 #include "hal/testing/server_fixture.h"
-#include "test_definitions.h"
+#include "hal/testing/test_driver_manifest.h"
 
 namespace halyard::hal {
 namespace {
@@ -13,12 +13,7 @@ using namespace hal::testing;  // NOLINT: the fixtures' vocabulary
 
 std::shared_ptr<RemoteDevice> openRemote(HalVersion version = HalVersion::V1_3) {
   static const std::shared_ptr<RpcLoop> loop = RpcLoop::start().value();
-  Manifest manifest;
-  manifest.name = "test-driver";
-  manifest.version = "1";
-  manifest.halVersion = version;
-  manifest.target = HALYARD_TEST_DRIVER_PATH;
-  return RemoteDevice::open(loop, manifest).value();
+  return RemoteDevice::open(loop, testManifest(version)).value();
 }
 
 std::shared_ptr<PreparedModel> prepareOn(Device& device) {

@@ -11,7 +11,7 @@
 #include "hal/client/remote_device.h"
 #include "hal/client/remote_prepared_model.h"
 #include "hal/testing/test_device.h"
-#include "test_definitions.h"
+#include "hal/testing/test_driver_manifest.h"
 
 namespace halyard::hal {
 namespace {
@@ -23,15 +23,6 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::Not;
 using namespace hal::testing;  // NOLINT: the test driver's vocabulary
-
-Manifest testManifest(HalVersion version) {
-  Manifest manifest;
-  manifest.name = "test-driver";
-  manifest.version = "1";
-  manifest.halVersion = version;
-  manifest.target = HALYARD_TEST_DRIVER_PATH;
-  return manifest;
-}
 
 class RemoteBurstTest : public ::testing::Test {
  protected:

@@ -16,7 +16,7 @@
 #include <thread>
 
 #include "hal/testing/test_device.h"
-#include "test_definitions.h"
+#include "hal/testing/test_driver_manifest.h"
 
 namespace halyard::hal {
 namespace {
@@ -27,15 +27,6 @@ using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::Not;
 using namespace hal::testing;  // NOLINT: the test driver's vocabulary
-
-Manifest testManifest(HalVersion version = HalVersion::V1_3) {
-  Manifest manifest;
-  manifest.name = "test-driver";
-  manifest.version = "1";
-  manifest.halVersion = version;
-  manifest.target = HALYARD_TEST_DRIVER_PATH;
-  return manifest;
-}
 
 std::shared_ptr<const Model> share(Model model) {
   return std::make_shared<const Model>(std::move(model));

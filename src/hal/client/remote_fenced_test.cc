@@ -15,9 +15,10 @@
 
 #include "hal/client/remote_device.h"
 #include "hal/session/client_session.h"
+#include "hal/testing/fenced_results.h"
 #include "hal/testing/float_memories.h"
 #include "hal/testing/test_device.h"
-#include "test_definitions.h"
+#include "hal/testing/test_driver_manifest.h"
 
 namespace halyard::hal {
 namespace {
@@ -28,15 +29,6 @@ using std::chrono::seconds;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using namespace hal::testing;  // NOLINT: the test driver's vocabulary
-
-Manifest manifestOf(const std::string& name, HalVersion version) {
-  Manifest manifest;
-  manifest.name = name;
-  manifest.version = "1";
-  manifest.halVersion = version;
-  manifest.target = HALYARD_TEST_DRIVER_PATH;
-  return manifest;
-}
 
 size_t entriesOf(const std::string& folder) {
   size_t count = 0;
@@ -73,18 +65,11 @@ size_t settle(Value value, size_t limit) {
   return last;
 }
 
-FenceState waitFor(const FencedResult& result) {
-  EXPECT_TRUE(result.status.ok()) << result.status.toString();
-  const auto state = waitFence(result.fence.get(), Clock::now() + seconds(60));
-  EXPECT_TRUE(state.ok()) << state.status().toString();
-  return state.ok() ? *state : FenceState::PENDING;
-}
-
 class RemoteFencedTest : public ::testing::Test {
  protected:
   std::shared_ptr<RemoteDevice> open(const std::string& name,
                                      HalVersion version = HalVersion::V1_3) {
-    auto device = RemoteDevice::open(loop_, manifestOf(name, version), std::nullopt, services_);
+    auto device = RemoteDevice::open(loop_, testManifest(version, name), std::nullopt, services_);
     EXPECT_TRUE(device.ok()) << device.status().toString();
     return *device;
   }
@@ -216,26 +201,26 @@ TEST_F(RemoteFencedTest, OldDriversWaitOnTheirClientsSide) {
 }
 
 // The results of a fenced execution that its caller sees.
-struct Told {
+struct SeenResult {
   ResultCode call = ResultCode::NO_ERROR;  // the status of executeFenced
   bool hasFence = false;
   FenceState fence = FenceState::SIGNALLED;
   ResultCode execution = ResultCode::NO_ERROR;
-  bool operator==(const Told&) const = default;
+  bool operator==(const SeenResult&) const = default;
 };
-std::ostream& operator<<(std::ostream& out, const Told& told) {
+std::ostream& operator<<(std::ostream& out, const SeenResult& outcome) {
   return out << fmt::format("the call {}, {} fence{}, the execution {}",
-                            static_cast<int>(told.call), told.hasFence ? "a" : "no",
-                            told.fence == FenceState::ERROR ? " in error" : "",
-                            static_cast<int>(told.execution));
+                            static_cast<int>(outcome.call), outcome.hasFence ? "a" : "no",
+                            outcome.fence == FenceState::ERROR ? " in error" : "",
+                            static_cast<int>(outcome.execution));
 }
-Told toldBy(const FencedResult& result) {
-  Told told;
-  told.call = result.status.code();
-  told.hasFence = result.fence.valid();
-  if (told.hasFence) told.fence = waitFor(result);
-  if (result.execution) told.execution = result.execution->getExecutionInfo().status.code();
-  return told;
+SeenResult outcomeOf(const FencedResult& result) {
+  SeenResult outcome;
+  outcome.call = result.status.code();
+  outcome.hasFence = result.fence.valid();
+  if (outcome.hasFence) outcome.fence = waitFor(result);
+  if (result.execution) outcome.execution = result.execution->getExecutionInfo().status.code();
+  return outcome;
 }
 
 // A session stands for a driver that is a library.
@@ -253,19 +238,19 @@ TEST_F(RemoteFencedTest, FailuresAreToldInTheSameWayByLibraries) {
     const auto inLibrary = prepare(library);
     const auto expectSame = [&](const std::string& what, auto run) {
       SCOPED_TRACE(fmt::format("HAL {}: {}", halVersionName(version), what));
-      const Told expected = run(*inProcess);
+      const SeenResult expected = run(*inProcess);
       EXPECT_EQ(run(*inLibrary), expected);
       return expected;
     };
     const auto now = [](const Request& request, const ExecuteOptions& options = {}) {
       return [=](PreparedModel& model) {
-        return toldBy(model.executeFenced(request, {}, options, std::nullopt));
+        return outcomeOf(model.executeFenced(request, {}, options, std::nullopt));
       };
     };
     EXPECT_EQ(expectSame("all is well", now(sumRequest(a_, b_, out_))).hasFence,
               version >= HalVersion::V1_3);
     // A driver without fences has computed when the call returns, and the call reports the error.
-    const Told failed = expectSame("the computation fails", now(sumRequest(bad, b_, out_)));
+    const SeenResult failed = expectSame("the computation fails", now(sumRequest(bad, b_, out_)));
     EXPECT_EQ(failed.call,
               version < HalVersion::V1_3 ? ResultCode::OP_FAILED : ResultCode::NO_ERROR);
     expectSame("output that must not be written", now(sumRequest(a_, b_, readOnly())));
@@ -290,7 +275,7 @@ TEST_F(RemoteFencedTest, FailuresAreToldInTheSameWayByLibraries) {
             const FencedResult result = model.executeFenced(
                 sumRequest(bad, b_, out_), std::vector<int>{start.fence.get()}, {}, std::nullopt);
             isGood ? start.signaller.signal() : start.signaller.fail();
-            return toldBy(result);
+            return outcomeOf(result);
           });
     }
   }

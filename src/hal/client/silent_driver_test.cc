@@ -12,7 +12,7 @@
 #include "hal/client/remote_device.h"
 #include "hal/client/remote_prepared_model.h"
 #include "hal/testing/test_device.h"
-#include "test_definitions.h"
+#include "hal/testing/test_driver_manifest.h"
 
 namespace halyard::hal {
 namespace {
@@ -24,16 +24,7 @@ using ::testing::HasSubstr;
 using namespace hal::testing;  // NOLINT: the test driver's vocabulary
 
 // Limits hangs only. The benchmark has the real figures.
-constexpr seconds kAtMost{5};
-
-Manifest testManifest(HalVersion version = HalVersion::V1_3) {
-  Manifest manifest;
-  manifest.name = "test-driver";
-  manifest.version = "1";
-  manifest.halVersion = version;
-  manifest.target = HALYARD_TEST_DRIVER_PATH;
-  return manifest;
-}
+constexpr seconds kHangLimit{5};
 
 class Variable {
  public:
@@ -90,7 +81,7 @@ TEST_F(SilentDriver, AnExecutionThatNeverEndsMissesItsDeadline) {
   const auto start = Clock::now();
   const Status status = execute(kHang, by(milliseconds(50)));
   EXPECT_GE(Clock::now() - start, milliseconds(50));
-  EXPECT_LT(Clock::now() - start, kAtMost);
+  EXPECT_LT(Clock::now() - start, kHangLimit);
   EXPECT_EQ(status.code(), ResultCode::MISSED_DEADLINE_TRANSIENT);
   EXPECT_THAT(status.message(),
               AllOf(HasSubstr("driver 'test-driver'"), HasSubstr("executeSynchronously_1_3")));
@@ -109,7 +100,7 @@ TEST_F(SilentDriver, AStoppedDriverMissesDeadlinesAndServesOnWhenItIsContinued) 
   PrepareOptions options;
   options.deadline = Clock::now() + milliseconds(30);
   EXPECT_EQ(prepare(options).status().code(), ResultCode::MISSED_DEADLINE_TRANSIENT);
-  EXPECT_LT(Clock::now() - start, kAtMost);
+  EXPECT_LT(Clock::now() - start, kHangLimit);
   send(SIGCONT);
   // Late answers have no effect. Late reads and writes use memory of their own.
   for (int i = 0; i < 20; ++i) EXPECT_TRUE(execute(static_cast<float>(i)).ok());
@@ -146,7 +137,7 @@ TEST_F(SilentDriver, AStoppedDriverIsKilledInTheEnd) {
   send(SIGSTOP);
   const auto start = Clock::now();
   const Status status = execute(1);
-  EXPECT_LT(Clock::now() - start, 2 * kAtMost);
+  EXPECT_LT(Clock::now() - start, 2 * kHangLimit);
   EXPECT_EQ(status.code(), ResultCode::DEAD_OBJECT);
   EXPECT_THAT(status.message(), HasSubstr("has not answered anything for 300 ms and was killed"));
   EXPECT_THAT(execute(1).message(), HasSubstr("has not answered anything"));
@@ -192,7 +183,7 @@ TEST_F(SilentDriver, AnExecutionWithoutADeadlineHasALimit) {
     const auto start = Clock::now();
     const Status status = run();
     EXPECT_GE(Clock::now() - start, milliseconds(400));
-    EXPECT_LT(Clock::now() - start, kAtMost);
+    EXPECT_LT(Clock::now() - start, kHangLimit);
     EXPECT_EQ(status.code(), ResultCode::DEAD_OBJECT) << status.toString();
     EXPECT_THAT(status.message(),
                 AllOf(HasSubstr(fmt::format("driver 'test-driver' (process {})", pid)),

@@ -19,7 +19,7 @@
 #include "hal/core/completion.h"
 #include "hal/server/server.h"
 #include "hal/testing/test_device.h"
-#include "test_definitions.h"
+#include "hal/testing/test_driver_manifest.h"
 
 namespace halyard::hal {
 namespace {
@@ -34,14 +34,6 @@ using ::testing::HasSubstr;
 
 constexpr seconds kStuck{30};
 constexpr seconds kTimeLimit{10};
-
-Manifest testManifest() {
-  Manifest manifest;
-  manifest.name = "test-driver";
-  manifest.version = "1";
-  manifest.target = HALYARD_TEST_DRIVER_PATH;
-  return manifest;
-}
 
 // The listening socket of a driver that is a service.
 class ServiceSocket {

@@ -10,7 +10,7 @@
 namespace halyard::hal {
 namespace {
 
-using testing::HasSubstr;
+using ::testing::HasSubstr;
 
 constexpr const char* kFigures = R"({
   "device": "acme-npu",

@@ -22,7 +22,7 @@
 #include "hal/sandbox/sanitizer.h"
 #include "hal/testing/forbidden.h"
 #include "hal/testing/test_device.h"
-#include "test_definitions.h"
+#include "hal/testing/test_driver_manifest.h"
 
 namespace halyard::hal {
 namespace {
@@ -37,9 +37,7 @@ using Json = nlohmann::json;
 class SandboxTest : public ::testing::Test {
  protected:
   void open(const SandboxSettings& settings = {}) {
-    Manifest manifest;
-    manifest.name = "test-driver";
-    manifest.target = HALYARD_TEST_DRIVER_PATH;
+    Manifest manifest = testing::testManifest();
     manifest.sandbox = settings;
     prepared_.reset();
     device_.reset();

@@ -17,12 +17,12 @@ std::shared_ptr<Device> sessionOf(std::shared_ptr<Device> device) {
   return std::make_shared<ClientSession>(std::move(device), std::make_shared<SessionServices>());
 }
 
-// The behaviour of the runs of a ScriptedModel.
+// The behaviour of the runs of a RunScriptModel.
 using Script = std::function<ExecutionResult(const Request&)>;
 
-class ScriptedModel final : public PreparedModel {
+class RunScriptModel final : public PreparedModel {
  public:
-  explicit ScriptedModel(const Script& script) : script_(script) {}
+  explicit RunScriptModel(const Script& script) : script_(script) {}
   ExecutionResult executeSynchronously(const Request& request, const ExecuteOptions&) override {
     return script_(request);
   }
@@ -32,9 +32,9 @@ class ScriptedModel final : public PreparedModel {
 };
 
 // A device whose executions the test controls.
-class ScriptedDevice final : public Device {
+class RunScriptDevice final : public Device {
  public:
-  explicit ScriptedDevice(const Script& script) : script_(script) {
+  explicit RunScriptDevice(const Script& script) : script_(script) {
     info_.name = "scripted";
     info_.versionString = "1";
     info_.type = DeviceType::CPU;
@@ -46,7 +46,7 @@ class ScriptedDevice final : public Device {
   }
   Result<std::shared_ptr<PreparedModel>> prepareModel(const ValidModel&,
                                                       const PrepareOptions&) override {
-    return std::shared_ptr<PreparedModel>(std::make_shared<ScriptedModel>(script_));
+    return std::shared_ptr<PreparedModel>(std::make_shared<RunScriptModel>(script_));
   }
 
  private:
@@ -57,7 +57,7 @@ class ScriptedDevice final : public Device {
 class BuffersTest : public ::testing::Test {
  protected:
   void SetUp() override {
-    session_ = sessionOf(std::make_shared<ScriptedDevice>(script_));
+    session_ = sessionOf(std::make_shared<RunScriptDevice>(script_));
     fixed_ = prepare(addModel(4));
     open_ = prepare(addModel(0));
   }

@@ -17,7 +17,7 @@ using std::chrono::milliseconds;
 using Clock = std::chrono::steady_clock;
 
 // Stores the results of a watch and waits for them.
-class Told {
+class WatchResult {
  public:
   FencePoller::Callback callback() {
     return [this](FenceState state) {
@@ -52,7 +52,7 @@ std::vector<ForeignFd> duplicatesOf(const std::vector<const NewFence*>& fences) 
 
 class FencePollerTest : public ::testing::Test {
  protected:
-  uint64_t watch(const std::vector<const NewFence*>& fences, Told& told,
+  uint64_t watch(const std::vector<const NewFence*>& fences, WatchResult& told,
                  std::optional<Clock::time_point> deadline = std::nullopt) {
     const auto number = poller_->watch(duplicatesOf(fences), deadline, told.callback());
     EXPECT_TRUE(number.ok()) << number.status().toString();
@@ -61,7 +61,7 @@ class FencePollerTest : public ::testing::Test {
   // Afterwards, all callbacks that were due before have been called.
   void settle() {
     NewFence fence = createFence().value();
-    Told told;
+    WatchResult told;
     watch({&fence}, told);
     fence.signaller.signal();
     EXPECT_EQ(told.wait(), FenceState::SIGNALLED);
@@ -73,7 +73,7 @@ class FencePollerTest : public ::testing::Test {
 TEST_F(FencePollerTest, TellsWhenTheLastHasSignalled) {
   NewFence first = createFence().value();
   NewFence second = createFence().value();
-  Told told;
+  WatchResult told;
   watch({&first, &second, &first}, told);
   first.signaller.signal();
   settle();
@@ -87,7 +87,7 @@ TEST_F(FencePollerTest, TellsWhenTheLastHasSignalled) {
 TEST_F(FencePollerTest, TellsOfTheFirstErrorAtOnce) {
   NewFence pending = createFence().value();
   NewFence failing = createFence().value();
-  Told told;
+  WatchResult told;
   watch({&pending, &failing}, told, Clock::now() + hours(1));
   failing.signaller.fail();
   EXPECT_EQ(told.wait(), FenceState::ERROR);
@@ -101,8 +101,8 @@ TEST_F(FencePollerTest, FencesThatAreNotPendingAreToldToo) {
   signalled.signaller.signal();
   NewFence failed = createFence().value();
   failed.signaller.fail();
-  Told good;
-  Told bad;
+  WatchResult good;
+  WatchResult bad;
   watch({&signalled}, good);
   watch({&failed}, bad);
   EXPECT_EQ(good.wait(), FenceState::SIGNALLED);
@@ -112,9 +112,9 @@ TEST_F(FencePollerTest, FencesThatAreNotPendingAreToldToo) {
 TEST_F(FencePollerTest, DeadlinesInAnyOrder) {
   const NewFence fence = createFence().value();
   const auto now = Clock::now();
-  Told late;
-  Told early;
-  Told timer;
+  WatchResult late;
+  WatchResult early;
+  WatchResult timer;
   watch({&fence}, late, now + milliseconds(60));
   watch({&fence}, early, now + milliseconds(20));
   watch({}, timer, now + milliseconds(40));
@@ -128,7 +128,7 @@ TEST_F(FencePollerTest, DeadlinesInAnyOrder) {
 
 TEST_F(FencePollerTest, CancelledWatchesAreNotTold) {
   NewFence fence = createFence().value();
-  Told told;
+  WatchResult told;
   const uint64_t number = watch({&fence}, told, Clock::now() + hours(1));
   EXPECT_TRUE(poller_->cancel(number));
   EXPECT_FALSE(poller_->cancel(number));
@@ -143,7 +143,7 @@ TEST_F(FencePollerTest, WhatCannotBePolledIsRefusedAndNotTold) {
   std::vector<ForeignFd> fences = duplicatesOf({&fence});
   fences.emplace_back(::memfd_create("test", MFD_CLOEXEC));
   const auto held = std::make_shared<int>();
-  Told told;
+  WatchResult told;
   const auto number =
       poller_->watch(std::move(fences), std::nullopt,
                      [held, tell = told.callback()](FenceState state) { tell(state); });
@@ -156,7 +156,7 @@ TEST_F(FencePollerTest, WhatCannotBePolledIsRefusedAndNotTold) {
 TEST_F(FencePollerTest, CallbackMayWatchCancelAndEndThePoller) {
   NewFence first = createFence().value();
   NewFence second = createFence().value();
-  Told told;
+  WatchResult told;
   const auto number = poller_->watch(duplicatesOf({&first}), std::nullopt, [&](FenceState) {
     EXPECT_TRUE(poller_->cancel(watch({&second}, told)));
     watch({&second}, told);

@@ -12,6 +12,7 @@
 #include "base/thread_sanitizer.h"
 #include "hal/session/client_session.h"
 #include "hal/session/session_services.h"
+#include "hal/testing/fenced_results.h"
 #include "hal/testing/test_device.h"
 
 namespace halyard::hal {
@@ -56,14 +57,6 @@ class FencedExecutionTest : public ::testing::Test {
   std::shared_ptr<PreparedModel> prepared_;
   std::vector<float> out_ = std::vector<float>(4);
 };
-
-FenceState waitFor(const FencedResult& result) {
-  EXPECT_TRUE(result.status.ok()) << result.status.toString();
-  const auto state =
-      waitFence(result.fence.get(), std::chrono::steady_clock::now() + std::chrono::seconds(60));
-  EXPECT_TRUE(state.ok()) << state.status().toString();
-  return state.ok() ? *state : FenceState::PENDING;
-}
 
 void expectNoTimes(const FencedInfo& info) {
   for (const Timing& timing : {info.launched, info.fenced}) {

@@ -16,7 +16,7 @@ using ::testing::HasSubstr;
 using testing::pointerRequest;
 
 // A model whose behaviour the test controls.
-class ScriptedModel final : public PreparedModel {
+class RepeatedModel final : public PreparedModel {
  public:
   std::function<Result<std::unique_ptr<ReusableExecution>>()> onCreate;
   std::function<ExecutionResult()> onCompute = [] { return ExecutionResult(); };
@@ -33,7 +33,7 @@ class ScriptedModel final : public PreparedModel {
   int plain = 0;
 };
 
-class ScriptedDevice final : public Device {
+class RepeatedModelDevice final : public Device {
  public:
   const DeviceInfo& info() const override { return info_; }
   Result<SupportedOperations> getSupportedOperations(const ValidModel& model) override {
@@ -44,7 +44,7 @@ class ScriptedDevice final : public Device {
     return std::shared_ptr<PreparedModel>(scripted);
   }
 
-  const std::shared_ptr<ScriptedModel> scripted = std::make_shared<ScriptedModel>();
+  const std::shared_ptr<RepeatedModel> scripted = std::make_shared<RepeatedModel>();
 
  private:
   const DeviceInfo info_ = testing::TestDevice().info();
@@ -59,7 +59,7 @@ class ReusableExecutionTest : public ::testing::Test {
     return prepared_->createReusableExecution(request_);
   }
 
-  const std::shared_ptr<ScriptedDevice> device_ = std::make_shared<ScriptedDevice>();
+  const std::shared_ptr<RepeatedModelDevice> device_ = std::make_shared<RepeatedModelDevice>();
   ClientSession session_{device_, std::make_shared<SessionServices>()};
   std::shared_ptr<PreparedModel> prepared_;
   float in_[2] = {1, 2};
@@ -80,7 +80,7 @@ TEST_F(ReusableExecutionTest, BurstsComputeThem) {
   auto execution = burst->createReusableExecution(request_);
   ASSERT_TRUE(execution.ok()) << execution.status().toString();
   EXPECT_TRUE((*execution)->compute({}).status.ok());
-  ScriptedModel& driver = *device_->scripted;
+  RepeatedModel& driver = *device_->scripted;
   driver.onCompute = [&] {
     EXPECT_EQ(burst->execute(request_, {}).status.code(), ResultCode::BAD_STATE);
     return ExecutionResult();
@@ -107,7 +107,7 @@ TEST_F(ReusableExecutionTest, RequestsAreChecked) {
 }
 
 TEST_F(ReusableExecutionTest, CreationMayFail) {
-  ScriptedModel& driver = *device_->scripted;
+  RepeatedModel& driver = *device_->scripted;
   driver.onCreate = [] { return opFailed("not this one"); };
   EXPECT_THAT(create().status().toString(), HasSubstr("OP_FAILED: not this one"));
   driver.onCreate = []() -> Result<std::unique_ptr<ReusableExecution>> {
@@ -121,7 +121,7 @@ TEST_F(ReusableExecutionTest, CreationMayFail) {
 TEST_F(ReusableExecutionTest, EachComputationIsLookedAt) {
   const auto execution = create();
   ASSERT_TRUE(execution.ok()) << execution.status().toString();
-  ScriptedModel& driver = *device_->scripted;
+  RepeatedModel& driver = *device_->scripted;
   driver.onCompute = []() -> ExecutionResult { throw std::bad_alloc(); };
   EXPECT_EQ((*execution)->compute({}).status.code(), ResultCode::RESOURCE_EXHAUSTED_TRANSIENT);
   driver.onCompute = [] { return ExecutionResult{okStatus(), {{{7}, true}}, {}}; };

@@ -1,4 +1,4 @@
-// Memories of four floats, and requests for the TestDevice that use them.
+// Memories of floats, and requests for the TestDevice that use memories of four.
 // Thread safety: pure functions. Ownership: results own their data.
 #pragma once
 
@@ -10,11 +10,13 @@
 namespace halyard::hal::testing {
 
 inline SharedMemoryPtr memoryOf(const std::vector<float>& values) {
-  SharedMemoryPtr memory = SharedMemory::create(16, "test").value();
-  std::memcpy(memory->map().value().data(), values.data(), 16);
+  SharedMemoryPtr memory = SharedMemory::create(values.size() * sizeof(float), "test").value();
+  const Mapping mapping = memory->map().value();
+  std::memcpy(mapping.data(), values.data(), mapping.size());
   return memory;
 }
 
+// The four floats of a memory.
 inline std::vector<float> contentsOf(const SharedMemoryPtr& memory) {
   std::vector<float> values(4);
   std::memcpy(values.data(), memory->map().value().data(), 16);

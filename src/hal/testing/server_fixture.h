@@ -16,6 +16,7 @@
 #include "hal/core/completion.h"
 #include "hal/driver.capnp.h"
 #include "hal/server/server.h"
+#include "hal/testing/float_memories.h"
 #include "hal/testing/test_device.h"
 #include "hal/wire/rpc_loop_context.h"
 #include "hal/wire/wire_connection.h"
@@ -172,13 +173,6 @@ class ServerTest : public ::testing::Test {
   wire::v1_0::IDevice::Client* deviceClient_ = nullptr;
   Prepared13::Client* preparedClient_ = nullptr;
 };
-
-inline SharedMemoryPtr memoryOf(const std::vector<float>& values) {
-  const auto memory = SharedMemory::create(values.size() * sizeof(float), "test").value();
-  const Mapping mapping = memory->map().value();
-  std::memcpy(mapping.data(), values.data(), mapping.size());
-  return memory;
-}
 
 // A file that is not sealed, like a file of an application.
 inline UniqueFd fileOf(const std::vector<float>& values) {

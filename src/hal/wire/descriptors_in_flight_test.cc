@@ -10,8 +10,8 @@
 #include "hal/client/remote_device.h"
 #include "hal/core/completion.h"
 #include "hal/testing/test_device.h"
+#include "hal/testing/test_driver_manifest.h"
 #include "halyard/driver/sync_fence.h"
-#include "test_definitions.h"
 
 namespace halyard::hal {
 namespace {
@@ -45,11 +45,7 @@ class Limited {
 class DescriptorsInFlight : public ::testing::Test {
  protected:
   void open() {
-    Manifest manifest;
-    manifest.name = "test-driver";
-    manifest.version = "1";
-    manifest.target = HALYARD_TEST_DRIVER_PATH;
-    auto device = RemoteDevice::open(loop_, manifest, std::nullopt);
+    auto device = RemoteDevice::open(loop_, testing::testManifest(), std::nullopt);
     ASSERT_TRUE(device.ok()) << device.status().toString();
     device_ = *device;
   }

@@ -8,7 +8,7 @@
 namespace halyard::import {
 namespace {
 
-using testing::HasSubstr;
+using ::testing::HasSubstr;
 
 Result<ImportedModel> withBatch(const ModelWriter& writer, uint32_t batch) {
   return importTflite(writer.bytes(), {.batch = batch});

@@ -4,8 +4,8 @@
 namespace halyard::import {
 namespace {
 
-using testing::ElementsAre;
-using testing::HasSubstr;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
 using Op = tfl::BuiltinOperator;
 using Type = tfl::TensorType;
 

@@ -10,7 +10,7 @@
 namespace halyard::import {
 namespace {
 
-using testing::HasSubstr;
+using ::testing::HasSubstr;
 
 // Returns the sample with some options set. NaN removes an option.
 ModelWriter detectionWith(const std::map<std::string, double>& changes) {

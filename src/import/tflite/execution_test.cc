@@ -8,10 +8,10 @@
 namespace halyard::import {
 namespace {
 
-using testing::ElementsAre;
-using testing::FloatEq;
-using testing::FloatNear;
-using testing::Pointwise;
+using ::testing::ElementsAre;
+using ::testing::FloatEq;
+using ::testing::FloatNear;
+using ::testing::Pointwise;
 
 TEST(Execution, Dense) {
   EXPECT_THAT(as<float>(run(denseFloat())[0]), ElementsAre(8, 22, 17, 13));

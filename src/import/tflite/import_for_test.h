@@ -19,6 +19,15 @@ inline Result<ImportedModel> importModel(const ModelWriter& writer) {
                       {.names = OperandNames::KEPT, .extension = ExtensionUse::WHERE_NEEDED});
 }
 
+inline int32_t typed(ModelWriter& writer, const char* name, tfl::TensorType type,
+                     std::vector<int32_t> shape) {
+  TensorSpec spec;
+  spec.name = name;
+  spec.type = type;
+  spec.shape = std::move(shape);
+  return writer.tensor(std::move(spec));
+}
+
 // Returns the whole text of the error, "" when the import succeeds.
 inline std::string refusalOf(const ModelWriter& writer) {
   const Result<ImportedModel> result = importModel(writer);

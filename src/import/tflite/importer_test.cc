@@ -18,11 +18,11 @@
 namespace halyard::import {
 namespace {
 
-using testing::ElementsAre;
-using testing::HasSubstr;
-using testing::StartsWith;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::StartsWith;
 
-class SampleModels : public testing::TestWithParam<Sample> {};
+class SampleModels : public ::testing::TestWithParam<Sample> {};
 
 TEST_P(SampleModels, AreImportedAndValid) {
   const Result<ImportedModel> imported = importModel(GetParam().model);
@@ -48,7 +48,7 @@ TEST_P(SampleModels, AreTheSeedsOfTheFuzzer) {
   EXPECT_EQ(bytes, GetParam().model.bytes()) << path << " is outdated; run write_fuzz_corpus";
 }
 
-INSTANTIATE_TEST_SUITE_P(All, SampleModels, testing::ValuesIn(sampleModels()),
+INSTANTIATE_TEST_SUITE_P(All, SampleModels, ::testing::ValuesIn(sampleModels()),
                          [](const auto& sample) { return sample.param.name; });
 
 TEST(Importer, DescribesPorts) {

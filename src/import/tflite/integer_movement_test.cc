@@ -7,8 +7,8 @@ namespace halyard::import {
 namespace {
 
 using flatbuffers::FlatBufferBuilder;
-using testing::ElementsAre;
-using testing::HasSubstr;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
 using Op = tfl::BuiltinOperator;
 using Opt = tfl::BuiltinOptions;
 using Type = tfl::TensorType;
@@ -129,7 +129,7 @@ TEST(IntegerMovement, WeightsOf4Bits) {
   const RunResult result = runWith(importModel(real), {bytesOf<float>({2, 1, 3})});
   ASSERT_TRUE(result.status.ok()) << result.status.toString();
   EXPECT_THAT(as<float>(result.outputs[0]),
-              ElementsAre(testing::FloatNear(4.5f, 0.05f), testing::FloatNear(18, 0.1f)));
+              ElementsAre(::testing::FloatNear(4.5f, 0.05f), ::testing::FloatNear(18, 0.1f)));
   ModelWriter damaged = denseOf4Bits(1);
   damaged.tensors[1].data.pop_back();
   const Result<ImportedModel> imported = importModel(damaged);

@@ -46,7 +46,7 @@ double slackOf(OperandType type, double expected) {
   return type == OperandType::TENSOR_QUANT8_ASYMM_SIGNED ? 1 : 0;
 }
 
-class OperatorExecution : public testing::TestWithParam<Expectation> {};
+class OperatorExecution : public ::testing::TestWithParam<Expectation> {};
 
 TEST_P(OperatorExecution, AgreesWithLiteRt) {
   const Result<ImportedModel> imported = importModel(GetParam().model());
@@ -233,7 +233,7 @@ TEST(CustomExecution, TransposeConvBiasIsTransposeConv) {
 }
 
 INSTANTIATE_TEST_SUITE_P(All, OperatorExecution,
-                         testing::ValuesIn(kExpectations, std::end(kExpectations)),
+                         ::testing::ValuesIn(kExpectations, std::end(kExpectations)),
                          [](const auto& expectation) { return expectation.param.name; });
 
 }  // namespace

@@ -11,7 +11,7 @@
 namespace halyard::import {
 namespace {
 
-using testing::ElementsAre;
+using ::testing::ElementsAre;
 
 // Ends the test program when the import fails, because nothing after it could be checked.
 ImportedModel mustImport(const ModelWriter& writer) {

@@ -14,21 +14,13 @@ namespace halyard::import {
 namespace {
 
 using flatbuffers::FlatBufferBuilder;
-using testing::ElementsAre;
-using testing::FloatNear;
-using testing::HasSubstr;
-using testing::Pointwise;
+using ::testing::ElementsAre;
+using ::testing::FloatNear;
+using ::testing::HasSubstr;
+using ::testing::Pointwise;
 using Op = tfl::BuiltinOperator;
 using Opt = tfl::BuiltinOptions;
 using Type = tfl::TensorType;
-
-int32_t typed(ModelWriter& w, const char* name, Type type, std::vector<int32_t> shape) {
-  TensorSpec spec;
-  spec.name = name;
-  spec.type = type;
-  spec.shape = std::move(shape);
-  return w.tensor(std::move(spec));
-}
 
 Result<ImportedModel> importPlain(const ModelWriter& w) { return importTflite(w.bytes()); }
 

@@ -6,7 +6,7 @@
 namespace halyard::import {
 namespace {
 
-using testing::HasSubstr;
+using ::testing::HasSubstr;
 using Op = tfl::BuiltinOperator;
 using Opt = tfl::BuiltinOptions;
 using Type = tfl::TensorType;

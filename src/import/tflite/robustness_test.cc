@@ -40,7 +40,7 @@ void tryImport(const std::vector<uint8_t>& bytes) {
   }
 }
 
-class Damage : public testing::TestWithParam<Sample> {};
+class Damage : public ::testing::TestWithParam<Sample> {};
 
 TEST_P(Damage, EveryTruncation) {
   const std::vector<uint8_t> good = GetParam().model.bytes();
@@ -77,7 +77,7 @@ TEST_P(Damage, RandomFlips) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(All, Damage, testing::ValuesIn(sampleModels()),
+INSTANTIATE_TEST_SUITE_P(All, Damage, ::testing::ValuesIn(sampleModels()),
                          [](const auto& sample) { return sample.param.name; });
 
 TEST(Robustness, ReplaysWhatTheFuzzerFound) {

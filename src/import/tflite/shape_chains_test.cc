@@ -9,8 +9,8 @@ namespace halyard::import {
 namespace {
 
 using flatbuffers::FlatBufferBuilder;
-using testing::ElementsAre;
-using testing::HasSubstr;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
 using Op = tfl::BuiltinOperator;
 using Opt = tfl::BuiltinOptions;
 using Type = tfl::TensorType;

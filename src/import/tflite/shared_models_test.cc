@@ -12,7 +12,7 @@
 namespace halyard::import {
 namespace {
 
-using testing::HasSubstr;
+using ::testing::HasSubstr;
 
 const char* const kFolder = HALYARD_SOURCE_DIR "/../shared/models";
 

@@ -7,8 +7,8 @@ namespace halyard::import {
 namespace {
 
 using flatbuffers::FlatBufferBuilder;
-using testing::ElementsAre;
-using testing::HasSubstr;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
 using Numbers = std::vector<int64_t>;
 using Op = tfl::BuiltinOperator;
 using Opt2 = tfl::BuiltinOptions2;

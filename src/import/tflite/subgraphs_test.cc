@@ -11,10 +11,10 @@ namespace halyard::import {
 namespace {
 
 using flatbuffers::FlatBufferBuilder;
-using testing::ElementsAre;
-using testing::FloatNear;
-using testing::HasSubstr;
-using testing::Pointwise;
+using ::testing::ElementsAre;
+using ::testing::FloatNear;
+using ::testing::HasSubstr;
+using ::testing::Pointwise;
 using Op = tfl::BuiltinOperator;
 using Opt = tfl::BuiltinOptions;
 using Type = tfl::TensorType;

@@ -5,8 +5,8 @@ namespace halyard::import {
 namespace {
 
 using flatbuffers::FlatBufferBuilder;
-using testing::ElementsAre;
-using testing::HasSubstr;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
 using Act = tfl::ActivationFunctionType;
 using Op = tfl::BuiltinOperator;
 using Opt = tfl::BuiltinOptions;

@@ -9,19 +9,11 @@ namespace halyard::import {
 namespace {
 
 using flatbuffers::FlatBufferBuilder;
-using testing::ElementsAre;
-using testing::HasSubstr;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
 using Op = tfl::BuiltinOperator;
 using Opt = tfl::BuiltinOptions;
 using Type = tfl::TensorType;
-
-int32_t typed(ModelWriter& w, const char* name, Type type, std::vector<int32_t> shape) {
-  TensorSpec spec;
-  spec.name = name;
-  spec.type = type;
-  spec.shape = std::move(shape);
-  return w.tensor(std::move(spec));
-}
 
 int32_t wideConstant(ModelWriter& w, const char* name, std::vector<int32_t> shape,
                      const std::vector<int64_t>& values) {

@@ -4,6 +4,7 @@
 
 #include <cstring>
 #include <initializer_list>
+#include <limits>
 #include <memory>
 #include <vector>
 
@@ -11,6 +12,9 @@
 #include "ops/operation.h"
 
 namespace halyard::ops::testing {
+
+inline constexpr float kInfinity = std::numeric_limits<float>::infinity();
+inline constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
 
 // An operand with its bytes. `T` is the storage type: float, int32_t, uint8_t, int8_t, bool,
 // Float16.

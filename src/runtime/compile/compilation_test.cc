@@ -20,16 +20,16 @@ namespace {
 using ::testing::HasSubstr;
 
 // A device with scripted answers. Without a script the CPU answers.
-struct Script {
+struct CompileScript {
   std::function<Result<hal::SupportedOperations>(const Model&)> supported;
   Status prepare;
   bool prepareNothing = false;
   std::function<hal::ExecutionResult()> execute;
 };
 
-class ScriptedModel : public hal::PreparedModel {
+class CompiledModel : public hal::PreparedModel {
  public:
-  ScriptedModel(const Script& script, std::shared_ptr<hal::PreparedModel> real)
+  CompiledModel(const CompileScript& script, std::shared_ptr<hal::PreparedModel> real)
       : script_(script), real_(std::move(real)) {}
   hal::ExecutionResult executeSynchronously(const hal::Request& request,
                                             const hal::ExecuteOptions& options) override {
@@ -37,13 +37,13 @@ class ScriptedModel : public hal::PreparedModel {
   }
 
  private:
-  const Script& script_;
+  const CompileScript& script_;
   std::shared_ptr<hal::PreparedModel> real_;
 };
 
-class ScriptedDevice : public hal::Device {
+class CompilingDevice : public hal::Device {
  public:
-  ScriptedDevice(std::string name, const Script& script) : script_(script) {
+  CompilingDevice(std::string name, const CompileScript& script) : script_(script) {
     hal::DeviceInfo info = cpu::cpuDeviceInfo();
     info.name = std::move(name);
     real_ = cpu::makeCpuDevice(std::move(info), 1);
@@ -58,17 +58,17 @@ class ScriptedDevice : public hal::Device {
     if (script_.prepareNothing) return std::shared_ptr<hal::PreparedModel>();
     HALYARD_ASSIGN_OR_RETURN(auto real, real_->prepareModel(model, options));
     return std::shared_ptr<hal::PreparedModel>(
-        std::make_shared<ScriptedModel>(script_, std::move(real)));
+        std::make_shared<CompiledModel>(script_, std::move(real)));
   }
 
  private:
-  const Script& script_;
+  const CompileScript& script_;
   std::shared_ptr<hal::Device> real_;
 };
 
 class CompilationTest : public ::testing::Test {
  protected:
-  void SetUp() override { start(std::make_shared<ScriptedDevice>("test-first", script_), {2}); }
+  void SetUp() override { start(std::make_shared<CompilingDevice>("test-first", script_), {2}); }
 
   // `out`: the dimensions of the output in the model. The real dimensions are [2].
   void start(std::shared_ptr<hal::Device> driver, const Shape& out) {
@@ -117,7 +117,7 @@ class CompilationTest : public ::testing::Test {
   const std::vector<uint32_t> temporary_ = {1};
   const std::vector<uint32_t> add_ = {1, 0, 2};
   const std::vector<uint32_t> out_ = {3};
-  Script script_;
+  CompileScript script_;
   std::unique_ptr<DeviceManager> manager_;
   std::unique_ptr<ModelBuilder> builder_;
 };
@@ -187,7 +187,7 @@ class ReportedShapesTest : public CompilationTest {
   void SetUp() override {}
   void startChecked(const Shape& out) {
     start(std::make_shared<hal::ClientSession>(
-              std::make_shared<ScriptedDevice>("test-first", script_),
+              std::make_shared<CompilingDevice>("test-first", script_),
               std::make_shared<hal::SessionServices>()),
           out);
     compilation_ = newCompilation(true);

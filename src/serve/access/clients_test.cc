@@ -9,9 +9,9 @@
 namespace halyard::serve {
 namespace {
 
-using testing::HasSubstr;
+using ::testing::HasSubstr;
 
-class ClientsTest : public testing::Test {
+class ClientsTest : public ::testing::Test {
  protected:
   Status read(Clients& clients, const std::string& text) {
     writeText(folder_.path() + "/tokens", text);

@@ -15,7 +15,7 @@ namespace halyard::serve {
 namespace {
 
 using import::ModelWriter;
-using testing::HasSubstr;
+using ::testing::HasSubstr;
 
 OutputTensor floats(std::vector<int64_t> shape, const std::vector<float>& values) {
   const std::vector<uint8_t> bytes = import::bytesOf(values);
@@ -166,10 +166,10 @@ TEST(FrigateDetections, RfDetrHasABackgroundClass) {
 TEST(FrigateDetections, QuantisedOutputsBecomeReal) {
   OutputTensor output{"out", Datatype::INT8, {3}, std::string("\x80\x00\x7f", 3)};
   ASSERT_TRUE(makeReal({"out", Datatype::INT8, {3}, .5F, -128}, output).ok());
-  EXPECT_THAT(floatsOf(output), testing::ElementsAre(0, 64, 127.5F));
+  EXPECT_THAT(floatsOf(output), ::testing::ElementsAre(0, 64, 127.5F));
   OutputTensor labels{"out", Datatype::INT64, {1}, std::string("\x07\0\0\0\0\0\0\0", 8)};
   ASSERT_TRUE(makeReal({"out", Datatype::INT64, {1}}, labels).ok());
-  EXPECT_THAT(floatsOf(labels), testing::ElementsAre(7));
+  EXPECT_THAT(floatsOf(labels), ::testing::ElementsAre(7));
   OutputTensor half{"out", Datatype::FP16, {1}, "ab"};
   EXPECT_THAT(makeReal({"out", Datatype::FP16, {1}}, half).message(), HasSubstr("is FP16"));
 }
@@ -239,7 +239,7 @@ float scoreOf(const std::string& frame) {
   return detections[0].score;
 }
 
-class FrigateTest : public testing::Test {
+class FrigateTest : public ::testing::Test {
  protected:
   FrigateTest() {
     std::filesystem::create_directories(folder_.path() + "/models");

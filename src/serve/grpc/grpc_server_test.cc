@@ -15,9 +15,9 @@ namespace halyard::serve {
 namespace {
 
 using grpc::ClientContext;
-using testing::HasSubstr;
+using ::testing::HasSubstr;
 
-class GrpcServerTest : public testing::Test {
+class GrpcServerTest : public ::testing::Test {
  protected:
   GrpcServerTest() { writeFile(folder_.path() + "/add.tflite", additionModel().bytes()); }
 
@@ -86,14 +86,14 @@ TEST_F(GrpcServerTest, InfersRawAndTypedContents) {
   EXPECT_EQ(response.id(), "7");
   EXPECT_EQ(response.model_version(), "1");
   EXPECT_EQ(response.outputs(0).name(), "y");
-  EXPECT_THAT(floatsOf(response.raw_output_contents(0)), testing::ElementsAre(11, 22, 33));
+  EXPECT_THAT(floatsOf(response.raw_output_contents(0)), ::testing::ElementsAre(11, 22, 33));
   request.clear_raw_input_contents();
   for (const float value : {1.0F, 2.0F, 4.0F}) {
     request.mutable_inputs(0)->mutable_contents()->add_fp32_contents(value);
   }
   response.Clear();
   ASSERT_TRUE(infer(request, response).ok());
-  EXPECT_THAT(floatsOf(response.raw_output_contents(0)), testing::ElementsAre(11, 22, 34));
+  EXPECT_THAT(floatsOf(response.raw_output_contents(0)), ::testing::ElementsAre(11, 22, 34));
 }
 
 TEST_F(GrpcServerTest, FaultsHaveACodeAndAReason) {

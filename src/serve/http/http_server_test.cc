@@ -16,14 +16,14 @@
 namespace halyard::serve {
 namespace {
 
-using testing::HasSubstr;
-using testing::StartsWith;
+using ::testing::HasSubstr;
+using ::testing::StartsWith;
 
 constexpr const char* kInfer = "/v2/models/add/infer";
 constexpr const char* kBody =
     R"({"id":"7","inputs":[{"name":"x","shape":[1,3],"datatype":"FP32","data":[1,2,3]}]})";
 
-class HttpServerTest : public testing::Test {
+class HttpServerTest : public ::testing::Test {
  protected:
   HttpServerTest() { writeFile(folder_.path() + "/add.tflite", additionModel().bytes()); }
 
@@ -227,7 +227,7 @@ TEST_F(HttpServerTest, HostileBytesEndTheConnection) {
   const std::string refused = exchange(
       "PUT /v2 HTTP/1.1\r\nContent-Length: " + std::to_string(inner.size()) + "\r\n\r\n" + inner);
   EXPECT_THAT(refused, HasSubstr("405"));
-  EXPECT_THAT(refused, testing::Not(HasSubstr("extensions")));
+  EXPECT_THAT(refused, ::testing::Not(HasSubstr("extensions")));
   EXPECT_EQ(client_->Post(kInfer, kBody, "application/json")->status, 200);
 }
 

@@ -11,10 +11,10 @@
 namespace halyard::serve {
 namespace {
 
-using testing::HasSubstr;
-using testing::Not;
+using ::testing::HasSubstr;
+using ::testing::Not;
 
-class MetricsTest : public testing::Test {
+class MetricsTest : public ::testing::Test {
  protected:
   MetricsTest() {
     writeFile(folder_.path() + "/a<b.tflite", additionModel().bytes());

@@ -12,8 +12,8 @@
 namespace halyard::serve {
 namespace {
 
-using testing::ElementsAre;
-using testing::HasSubstr;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
 
 Result<InferRequest> parsed(const std::string& body,
                             std::optional<size_t> jsonLength = std::nullopt) {
@@ -83,8 +83,8 @@ TEST(JsonInfer, BinaryTensorsFollowTheJson) {
 }
 
 // The body, and a part of the error.
-using Fault = std::tuple<std::string, std::string>;
-class JsonInferFault : public testing::TestWithParam<Fault> {};
+using BodyFault = std::tuple<std::string, std::string>;
+class JsonInferFault : public ::testing::TestWithParam<BodyFault> {};
 
 TEST_P(JsonInferFault, IsExplained) {
   const auto& [body, expected] = GetParam();
@@ -96,53 +96,58 @@ TEST_P(JsonInferFault, IsExplained) {
 
 INSTANTIATE_TEST_SUITE_P(
     Bodies, JsonInferFault,
-    testing::Values(
-        Fault{"", "the body is no JSON"}, Fault{"{", "the body is no JSON"},
-        Fault{"[]", "the body is a JSON array, expected an object"},
-        Fault{"{}", "there is no 'inputs'"}, Fault{R"({"inputs":3})", "'inputs' is a number"},
-        Fault{R"({"inputs":[3]})", "input #0 is a number, expected an object"},
-        Fault{R"({"inputs":[{}]})", "input #0: there is no 'name'"},
-        Fault{R"({"id":3,"inputs":[]})", "'id' is a number, expected a string"},
-        Fault{R"({"parameters":[],"inputs":[]})", "'parameters' is a array, expected an object"},
-        Fault{R"({"parameters":{"timeout":-1},"inputs":[]})", "'timeout' is -1"},
-        Fault{R"({"parameters":{"timeout":"soon"},"inputs":[]})",
-              "'timeout' is not a whole number"},
-        Fault{R"({"parameters":{"sequence_id":1},"inputs":[]})", "has no sequences"},
-        Fault{R"({"parameters":{"a":18446744073709551615},"inputs":[]})", "is larger than"},
-        Fault{R"({"parameters":{"a":null},"inputs":[]})", "the parameter 'a' is a null"},
-        Fault{withInput(R"("shape":[1],"data":[1])"), "input 'x': there is no 'datatype'"},
-        Fault{withInput(R"("datatype":"FP31","shape":[1],"data":[1])"), "'FP31' is unknown"},
-        Fault{withInput(R"("datatype":"FP32","data":[1])"), "there is no 'shape'"},
-        Fault{withInput(R"("datatype":"FP32","shape":[-1],"data":[1])"), "that is no dimension"},
-        Fault{withInput(R"("datatype":"FP32","shape":[1.5],"data":[1])"), "that is no dimension"},
-        Fault{withInput(R"("datatype":"FP32","shape":[9999999999,9999999999],"data":[1])"),
-              "is too large"},
-        Fault{withInput(
-                  R"("datatype":"FP32","shape":[1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1],"data":[1])"),
-              "17 dimensions, expected at most 16"},
-        Fault{withInput(R"("datatype":"FP32","shape":[1])"), "expected one of 'data'"},
-        Fault{withInput(R"("datatype":"FP32","shape":[2],"data":[1])"),
-              "'data' has 1 elements, its shape has 2"},
-        Fault{withInput(R"("datatype":"FP32","shape":[1],"data":[1,2])"),
-              "more than the 1 elements"},
-        Fault{withInput(R"("datatype":"FP32","shape":[1],"data":["a"])"),
-              R"(element 0 is "a", expected a number of FP32)"},
-        Fault{withInput(R"("datatype":"FP32","shape":[1],"data":[1e39])"),
-              "expected a number of FP32"},
-        Fault{withInput(R"("datatype":"INT8","shape":[1],"data":[128])"), "element 0 is 128"},
-        Fault{withInput(R"("datatype":"UINT8","shape":[1],"data":[-1])"), "element 0 is -1"},
-        Fault{withInput(R"("datatype":"INT32","shape":[1],"data":[1.5])"), "element 0 is 1.5"},
-        Fault{withInput(R"("datatype":"BOOL","shape":[1],"data":[2])"), "expected true, false"},
-        Fault{withInput(R"("datatype":"BYTES","shape":[1],"data":[2])"), "expected a string"},
-        Fault{withInput(R"("datatype":"FP16","shape":[1],"data":[2])"),
-              "send it as a binary tensor"},
-        Fault{withInput(R"("datatype":"FP32","shape":[1],"data":7)"),
-              "'data' is 7, expected an array"},
-        Fault{withInput(R"("datatype":"INT8","shape":[1],"parameters":{"binary_data_size":1})"),
-              "only 0 bytes follow the JSON"},
-        Fault{R"({"inputs":[],"outputs":[{}]})", "requested output #0: there is no 'name'"},
-        Fault{R"({"inputs":[],"outputs":[{"name":"y","parameters":{"classification":-2}}]})",
-              "output 'y': the parameter 'classification' is -2"}));
+    ::testing::Values(
+        BodyFault{"", "the body is no JSON"}, BodyFault{"{", "the body is no JSON"},
+        BodyFault{"[]", "the body is a JSON array, expected an object"},
+        BodyFault{"{}", "there is no 'inputs'"},
+        BodyFault{R"({"inputs":3})", "'inputs' is a number"},
+        BodyFault{R"({"inputs":[3]})", "input #0 is a number, expected an object"},
+        BodyFault{R"({"inputs":[{}]})", "input #0: there is no 'name'"},
+        BodyFault{R"({"id":3,"inputs":[]})", "'id' is a number, expected a string"},
+        BodyFault{R"({"parameters":[],"inputs":[]})",
+                  "'parameters' is a array, expected an object"},
+        BodyFault{R"({"parameters":{"timeout":-1},"inputs":[]})", "'timeout' is -1"},
+        BodyFault{R"({"parameters":{"timeout":"soon"},"inputs":[]})",
+                  "'timeout' is not a whole number"},
+        BodyFault{R"({"parameters":{"sequence_id":1},"inputs":[]})", "has no sequences"},
+        BodyFault{R"({"parameters":{"a":18446744073709551615},"inputs":[]})", "is larger than"},
+        BodyFault{R"({"parameters":{"a":null},"inputs":[]})", "the parameter 'a' is a null"},
+        BodyFault{withInput(R"("shape":[1],"data":[1])"), "input 'x': there is no 'datatype'"},
+        BodyFault{withInput(R"("datatype":"FP31","shape":[1],"data":[1])"), "'FP31' is unknown"},
+        BodyFault{withInput(R"("datatype":"FP32","data":[1])"), "there is no 'shape'"},
+        BodyFault{withInput(R"("datatype":"FP32","shape":[-1],"data":[1])"),
+                  "that is no dimension"},
+        BodyFault{withInput(R"("datatype":"FP32","shape":[1.5],"data":[1])"),
+                  "that is no dimension"},
+        BodyFault{withInput(R"("datatype":"FP32","shape":[9999999999,9999999999],"data":[1])"),
+                  "is too large"},
+        BodyFault{
+            withInput(
+                R"("datatype":"FP32","shape":[1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1],"data":[1])"),
+            "17 dimensions, expected at most 16"},
+        BodyFault{withInput(R"("datatype":"FP32","shape":[1])"), "expected one of 'data'"},
+        BodyFault{withInput(R"("datatype":"FP32","shape":[2],"data":[1])"),
+                  "'data' has 1 elements, its shape has 2"},
+        BodyFault{withInput(R"("datatype":"FP32","shape":[1],"data":[1,2])"),
+                  "more than the 1 elements"},
+        BodyFault{withInput(R"("datatype":"FP32","shape":[1],"data":["a"])"),
+                  R"(element 0 is "a", expected a number of FP32)"},
+        BodyFault{withInput(R"("datatype":"FP32","shape":[1],"data":[1e39])"),
+                  "expected a number of FP32"},
+        BodyFault{withInput(R"("datatype":"INT8","shape":[1],"data":[128])"), "element 0 is 128"},
+        BodyFault{withInput(R"("datatype":"UINT8","shape":[1],"data":[-1])"), "element 0 is -1"},
+        BodyFault{withInput(R"("datatype":"INT32","shape":[1],"data":[1.5])"), "element 0 is 1.5"},
+        BodyFault{withInput(R"("datatype":"BOOL","shape":[1],"data":[2])"), "expected true, false"},
+        BodyFault{withInput(R"("datatype":"BYTES","shape":[1],"data":[2])"), "expected a string"},
+        BodyFault{withInput(R"("datatype":"FP16","shape":[1],"data":[2])"),
+                  "send it as a binary tensor"},
+        BodyFault{withInput(R"("datatype":"FP32","shape":[1],"data":7)"),
+                  "'data' is 7, expected an array"},
+        BodyFault{withInput(R"("datatype":"INT8","shape":[1],"parameters":{"binary_data_size":1})"),
+                  "only 0 bytes follow the JSON"},
+        BodyFault{R"({"inputs":[],"outputs":[{}]})", "requested output #0: there is no 'name'"},
+        BodyFault{R"({"inputs":[],"outputs":[{"name":"y","parameters":{"classification":-2}}]})",
+                  "output 'y': the parameter 'classification' is -2"}));
 
 TEST(JsonInfer, DeepNestingIsRefused) {
   const std::string deep(100'000, '[');

@@ -11,8 +11,8 @@
 namespace halyard::serve {
 namespace {
 
-using testing::ElementsAre;
-using testing::HasSubstr;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
 
 TEST(ModelConfig, AllFieldsAreRead) {
   const auto config = parseModelConfig(
@@ -62,7 +62,7 @@ TEST(ModelFolder, NamesArePlain) {
   EXPECT_TRUE(isPlainName("mobilenet_v2 (1)"));
 }
 
-class RepositoryTest : public testing::Test {
+class RepositoryTest : public ::testing::Test {
  protected:
   RepositoryTest() {
     writeFile(path("plain.tflite"), additionModel().bytes());

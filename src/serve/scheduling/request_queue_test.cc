@@ -6,7 +6,7 @@
 namespace halyard::serve {
 namespace {
 
-using testing::ElementsAre;
+using ::testing::ElementsAre;
 
 constexpr uint32_t kSizes[] = {1, 2, 4, 8};
 
@@ -70,7 +70,7 @@ TEST(RequestQueue, ExpiredRequestsAreTaken) {
   queue.push(request(4, 1, now));
   queue.push(request(8, 1));
   EXPECT_EQ(queue.nextDeadline(), now);
-  EXPECT_THAT(rowsOf(queue.takeExpired(now)), testing::UnorderedElementsAre(2, 4));
+  EXPECT_THAT(rowsOf(queue.takeExpired(now)), ::testing::UnorderedElementsAre(2, 4));
   EXPECT_EQ(queue.nextDeadline(), now + std::chrono::seconds(9));
   EXPECT_EQ(queue.rows(), 9u);
   EXPECT_EQ(queue.takeAll().size(), 2u);

@@ -15,10 +15,10 @@
 namespace halyard::serve {
 namespace {
 
-using testing::ElementsAre;
-using testing::HasSubstr;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
 
-class ServedModelTest : public testing::Test {
+class ServedModelTest : public ::testing::Test {
  protected:
   std::shared_ptr<ServedModel> load(const import::ModelWriter& writer,
                                     const ModelSettings& settings) {

@@ -9,9 +9,9 @@
 namespace halyard::serve {
 namespace {
 
-using testing::HasSubstr;
+using ::testing::HasSubstr;
 
-class RegionsTest : public testing::Test {
+class RegionsTest : public ::testing::Test {
  protected:
   RegionsTest() : key_("/halyard_regions_test_" + std::to_string(::getpid())) {
     fd_ = ::shm_open(key_.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
@@ -31,7 +31,7 @@ TEST_F(RegionsTest, ReadsAndWrites) {
   EXPECT_TRUE(regions.write({"r", 5, 10}, "abc").ok());
   std::vector<uint8_t> bytes;
   EXPECT_TRUE(regions.read({"r", 5, 3}, bytes).ok());
-  EXPECT_THAT(bytes, testing::ElementsAre('a', 'b', 'c'));
+  EXPECT_THAT(bytes, ::testing::ElementsAre('a', 'b', 'c'));
   char raw[3];
   EXPECT_EQ(::pread(fd_, raw, 3, 15), 3);
   EXPECT_EQ(std::string(raw, 3), "abc");

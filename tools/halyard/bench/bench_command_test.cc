@@ -10,11 +10,11 @@
 namespace halyard::cli {
 namespace {
 
-using testing::HasSubstr;
-using testing::Not;
+using ::testing::HasSubstr;
+using ::testing::Not;
 using Json = nlohmann::json;
 
-constexpr const char* kModel = HALYARD_SOURCE_DIR "/models/fashion_mnist_int8.tflite";
+constexpr const char* kBenchModel = HALYARD_SOURCE_DIR "/models/fashion_mnist_int8.tflite";
 constexpr const char* kBoot = HALYARD_SOURCE_DIR "/models/images/00_ankle_boot.png";
 const std::string kBriefly = " --seconds 0.02 --warm-up 0 --images 100 ";
 
@@ -30,7 +30,7 @@ TEST_F(BenchCommand, EverythingIsMeasured) {
       << R"({"models": [{"name": "fashion_mnist_int8", "threads": {"2": {"litert": {"ms": 0.5}}}}],
              "accuracy": {"fashion_mnist_int8": {"litert": 0.9}}})";
   const CommandOutcome outcome = halyard(
-      "bench " + std::string(kModel) + kBriefly + "--device reference --device cpu --json " +
+      "bench " + std::string(kBenchModel) + kBriefly + "--device reference --device cpu --json " +
       folder_ + "/b.json --html " + folder_ + "/b.html --beside " + folder_ + "/peers.json");
   EXPECT_EQ(outcome.exitStatus, 0) << outcome.errors;
   EXPECT_THAT(outcome.output, HasSubstr("halyard-reference"));
@@ -69,7 +69,7 @@ TEST_F(BenchCommand, AccuracyOnAFolderOfPictures) {
   for (const char* copy : {"/data/9/a.png", "/data/9/b.png", "/data/3/c.png"}) {
     std::filesystem::copy_file(kBoot, folder_ + copy);
   }
-  const CommandOutcome outcome = halyard("bench " + std::string(kModel) + kBriefly +
+  const CommandOutcome outcome = halyard("bench " + std::string(kBenchModel) + kBriefly +
                                          "--device cpu --no-operations --no-cache " + "--data " +
                                          folder_ + "/data --json " + folder_ + "/b.json");
   EXPECT_EQ(outcome.exitStatus, 0) << outcome.errors;
@@ -83,7 +83,7 @@ TEST_F(BenchCommand, AccuracyOnAFolderOfPictures) {
 
 TEST_F(BenchCommand, OneFailureLeavesTheOthers) {
   const CommandOutcome outcome =
-      halyard("bench " + folder_ + "/none.tflite " + kModel + kBriefly +
+      halyard("bench " + folder_ + "/none.tflite " + kBenchModel + kBriefly +
               "--device cpu --no-operations --json " + folder_ + "/b.json");
   EXPECT_EQ(outcome.exitStatus, 1);
   EXPECT_THAT(outcome.errors, HasSubstr("1 of 2 measurements failed"));
@@ -126,7 +126,7 @@ TEST_F(BenchCommand, CapabilitiesAreAFileOfTheSdk) {
   const Json document = jsonOf("c.json");
   EXPECT_EQ(document.at("device"), "halyard-reference");
   EXPECT_THAT(document.at("power").get<std::string>(),
-              testing::AnyOf(HasSubstr("derived"), HasSubstr("measured")));
+              ::testing::AnyOf(HasSubstr("derived"), HasSubstr("measured")));
 }
 
 TEST_F(BenchCommand, TheReferenceIsNotMeasuredAgainstItself) {

@@ -6,8 +6,8 @@
 namespace halyard::cli {
 namespace {
 
-using testing::ElementsAre;
-using testing::HasSubstr;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
 
 constexpr const char* kPeers = R"({
   "models": [

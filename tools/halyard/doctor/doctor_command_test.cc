@@ -172,7 +172,7 @@ TEST_F(DoctorTest, ReportsANodeThatThisUserMayNotOpen) {
   EXPECT_EQ(problem["text"],
             "this user may not read and write it (owner 0, group 44, mode 660), for acme-nodes");
   EXPECT_THAT(problem["command"].get<std::string>(),
-              testing::MatchesRegex("sudo (usermod -aG video 12345|setfacl -m u:12345:rw .*)"));
+              ::testing::MatchesRegex("sudo (usermod -aG video 12345|setfacl -m u:12345:rw .*)"));
 }
 
 TEST_F(DoctorTest, RepairsACacheFolderThatOthersMayChange) {

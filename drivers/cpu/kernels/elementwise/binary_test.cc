@@ -6,14 +6,14 @@ namespace {
 
 using enum OperandType;
 
-const std::pair<Shape, Shape> kShapes[] = {
+const std::pair<Shape, Shape> kPairsOfShapes[] = {
     {{2, 3, 5, 7}, {2, 3, 5, 7}}, {{4, 37}, {37}},      {{4, 37}, {4, 1}}, {{1}, {3, 70}},
     {{3, 1, 9}, {1, 33, 9}},      {{40, 1000}, {1000}}, {{5, 1}, {1, 6}},  {{1, 1}, {1}},
     {{2, 30, 41, 3}, {1, 1, 3}}};
 
 TEST(BinaryKernel, IsTheReferenceForAllWaysOfBroadcasting) {
   RandomOperands random(31);
-  for (const auto& [a, b] : kShapes) {
+  for (const auto& [a, b] : kPairsOfShapes) {
     for (const OperationType operation :
          {OperationType::ADD, OperationType::SUB, OperationType::MUL}) {
       for (const OperandType type :
@@ -37,7 +37,7 @@ TEST(BinaryKernel, IsTheReferenceForAllWaysOfBroadcasting) {
 
 TEST(BinaryKernel, QuotientsAndExtremesOfFloatsAreTheReference) {
   RandomOperands random(33);
-  for (const auto& [a, b] : kShapes) {
+  for (const auto& [a, b] : kPairsOfShapes) {
     for (const OperationType operation : {OperationType::DIV, OperationType::MAXIMUM,
                                           OperationType::MINIMUM, OperationType::PRELU}) {
       // A slope has no more elements than the input that it applies to.

@@ -6,7 +6,8 @@ namespace {
 
 using enum OperandType;
 
-constexpr OperandType kTypes[] = {TENSOR_FLOAT32, TENSOR_QUANT8_ASYMM, TENSOR_QUANT8_ASYMM_SIGNED};
+constexpr OperandType kElementTypes[] = {TENSOR_FLOAT32, TENSOR_QUANT8_ASYMM,
+                                         TENSOR_QUANT8_ASYMM_SIGNED};
 const Shape kShapes[] = {{1}, {2, 3, 5, 7}, {129}, {3, 333}, {40, 1000}};
 
 // Floats from far below 0 to far above, in which nothing is left out.
@@ -22,7 +23,7 @@ TEST(UnaryKernel, IsTheReference) {
   for (const OperationType operation :
        {OperationType::FLOOR, OperationType::HARD_SWISH, OperationType::LOGISTIC,
         OperationType::RELU, OperationType::RELU1, OperationType::RELU6, OperationType::TANH}) {
-    for (const OperandType type : kTypes) {
+    for (const OperandType type : kElementTypes) {
       if (operation == OperationType::FLOOR && type != TENSOR_FLOAT32) continue;
       for (const Shape& shape : kShapes) {
         KernelCase test;
@@ -168,7 +169,7 @@ TEST(DequantizeKernel, IsTheReference) {
 
 TEST(SoftmaxKernel, IsTheReference) {
   RandomOperands random(44);
-  for (const OperandType type : kTypes) {
+  for (const OperandType type : kElementTypes) {
     for (const Shape& shape : {Shape{1, 10}, Shape{3, 1001}, Shape{2, 3, 4, 17}, Shape{1, 9001}}) {
       KernelCase test;
       test.operation = OperationType::SOFTMAX;

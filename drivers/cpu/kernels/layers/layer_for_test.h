@@ -20,8 +20,6 @@ inline constexpr ops::testing::ConvTypeCase kLayerTypes[] = {
     {OperandType::TENSOR_QUANT8_ASYMM_SIGNED, false},
     {OperandType::TENSOR_QUANT8_ASYMM_SIGNED, true}};
 
-inline constexpr int kAllLevels = std::size(ops::kSimdLevels);
-
 // A square filter with padding scheme SAME.
 inline ops::testing::TestWindow sameWindow(int height, int width, int filter, int stride) {
   ops::testing::TestWindow window;

@@ -7,8 +7,6 @@ namespace {
 using namespace ops::testing;
 using enum OperandType;
 
-constexpr int kAllLevels = std::size(ops::kSimdLevels);
-
 struct Sizes {
   Shape batch;
   uint32_t rows;

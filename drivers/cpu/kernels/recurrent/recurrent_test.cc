@@ -8,8 +8,6 @@ namespace {
 using namespace ops::testing;
 using enum OperandType;
 
-constexpr int kAllLevels = std::size(ops::kSimdLevels);
-
 // Small, so that what steps hand on does not make differences grow.
 TestOperand dampened(TestOperand operand) {
   auto values = operand.values<float>();

@@ -8,12 +8,13 @@ namespace {
 using namespace ops::testing;
 using enum OperandType;
 
-constexpr OperandType kTypes[] = {TENSOR_FLOAT32, TENSOR_QUANT8_ASYMM, TENSOR_QUANT8_ASYMM_SIGNED};
+constexpr OperandType kMovedTypes[] = {TENSOR_FLOAT32, TENSOR_QUANT8_ASYMM,
+                                       TENSOR_QUANT8_ASYMM_SIGNED};
 
 TEST(PoolKernel, IsTheReferenceInAllForms) {
   RandomOperands random(51);
   for (int round = 0; round < 60; ++round) {
-    for (const OperandType type : kTypes) {
+    for (const OperandType type : kMovedTypes) {
       for (const OperationType operation :
            {OperationType::AVERAGE_POOL_2D, OperationType::MAX_POOL_2D}) {
         TestWindow window = randomWindow(random, /*mayDilate=*/false);
@@ -55,7 +56,7 @@ TEST(ReduceKernel, IsTheReferenceWhereOneRunOfDimensionsIsReduced) {
   for (const auto& [shape, axes] : cases) {
     for (const OperationType operation : {OperationType::MEAN, OperationType::REDUCE_MAX,
                                           OperationType::REDUCE_MIN, OperationType::REDUCE_SUM}) {
-      for (const OperandType type : kTypes) {
+      for (const OperandType type : kMovedTypes) {
         const bool isMean = operation == OperationType::MEAN;
         if (type != TENSOR_FLOAT32 && !isMean) continue;
         KernelCase test;
@@ -78,7 +79,7 @@ TEST(ReduceKernel, IsTheReferenceWhereOneRunOfDimensionsIsReduced) {
 
 TEST(ConcatenationKernel, IsTheReferenceForAllAxes) {
   RandomOperands random(53);
-  for (const OperandType type : kTypes) {
+  for (const OperandType type : kMovedTypes) {
     for (int axis = 0; axis < 4; ++axis) {
       for (const bool isSame : {false, true}) {
         KernelCase test;
@@ -130,7 +131,7 @@ TEST(ResizeKernel, IsTheReferenceInAllModes) {
   for (const auto& [from, to] : sizes) {
     for (const uint32_t channels : {1u, 3u, 21u, 64u}) {
       for (const auto& [align, half] : {std::pair{false, false}, {true, false}, {false, true}}) {
-        for (const OperandType type : kTypes) {
+        for (const OperandType type : kMovedTypes) {
           // The largest takes long.
           if (type != TENSOR_FLOAT32 && to.first == 257 && channels != 21) continue;
           checkKernel(resizing(random, OperationType::RESIZE_BILINEAR, type, channels, from, to,
@@ -184,7 +185,7 @@ TEST(ResizeKernel, LeavesHugeImagesToTheReference) {
     return isLeftToTheReference(
         resizing(random, OperationType::RESIZE_BILINEAR, type, channels, from, to, false, false));
   };
-  for (const OperandType type : kTypes) {
+  for (const OperandType type : kMovedTypes) {
     SCOPED_TRACE(operandTypeName(type));
     EXPECT_TRUE(isLeft(type, 1, {1, 2}, {1, 40000}));
     EXPECT_TRUE(isLeft(type, 140000, {1, 2}, {1, 3}));
