@@ -51,7 +51,7 @@ class WeightMaker {
 };
 
 // A full connection, whose weights are packed, and two that share their weights. A product with a
-// constant that every outputOf reads in its place, and MAXIMUM with a small constant.
+// constant that every run reads in its place, and MAXIMUM with a small constant.
 std::shared_ptr<const Model> modelOf(Weights kind) {
   Builder b;
   WeightMaker weights(b, kind);

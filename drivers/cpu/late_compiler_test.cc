@@ -1,5 +1,4 @@
-// Models that are completed after they have been handed out: by a thread, or by their first
-// outcomeOf.
+// Models that are completed after they have been handed out: by a thread, or by their first run.
 #include "late_compiler.h"
 
 #include <gmock/gmock.h>

@@ -15,6 +15,7 @@
 
 #include "base/file_facts.h"
 #include "base/read_range.h"
+#include "base/testing/open_descriptor.h"
 #include "base/testing/slow_descriptors.h"
 
 namespace halyard {
@@ -23,11 +24,10 @@ namespace {
 using std::chrono::seconds;
 using std::chrono::steady_clock;
 using testing::becomes;
+using testing::isOpen;
 using testing::LingeringSocket;
 using testing::SlowFile;
 using testing::within;
-
-bool isOpen(int fd) { return ::fcntl(fd, F_GETFD) != -1; }
 
 TEST(ForeignFd, MemoryIsClosedAtOnce) {
   ForeignFd memory(::memfd_create("test", MFD_CLOEXEC));

@@ -17,9 +17,12 @@
 #include <vector>
 
 #include "base/file_facts.h"
+#include "base/testing/open_descriptor.h"
 
 namespace halyard {
 namespace {
+
+using testing::isOpen;
 
 // An unnamed file with `size` bytes: byte i is i modulo 251.
 UniqueFd patternFile(size_t size) {
@@ -29,8 +32,6 @@ UniqueFd patternFile(size_t size) {
   EXPECT_EQ(::write(fd.get(), bytes.data(), size), static_cast<ssize_t>(size));
   return fd;
 }
-
-bool isOpenFd(int fd) { return ::fcntl(fd, F_GETFD) != -1; }
 
 TEST(SharedMemory, CreatedMemoryIsZeroedSharedAndSealed) {
   auto memory = SharedMemory::create(10000, "test");
@@ -100,7 +101,7 @@ TEST(SharedMemory, DuplicatesTheCallersDescriptor) {
   // A mapping needs neither the memory object nor its descriptor.
   const int fd = (*memory)->fd();
   *memory = nullptr;
-  EXPECT_FALSE(isOpenFd(fd));
+  EXPECT_FALSE(isOpen(fd));
   EXPECT_EQ(mapping->data()[99], 99);
 }
 
@@ -338,11 +339,11 @@ TEST(UniqueFd, ClosesWhatItOwns) {
   EXPECT_FALSE(first.valid());  // NOLINT(bugprone-use-after-move)
   EXPECT_EQ(second.get(), number);
   second.reset();
-  EXPECT_FALSE(isOpenFd(number));
-  EXPECT_TRUE(isOpenFd(duplicate.get()));
+  EXPECT_FALSE(isOpen(number));
+  EXPECT_TRUE(isOpen(duplicate.get()));
   const int released = duplicate.release();
   duplicate.reset();
-  EXPECT_TRUE(isOpenFd(released));
+  EXPECT_TRUE(isOpen(released));
   ::close(released);
   EXPECT_FALSE(UniqueFd().duplicate().valid());
 }
