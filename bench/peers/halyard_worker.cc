@@ -1,15 +1,13 @@
 // halyard_worker: runs one model on one device through the public C API, for bench/peers.
 //
-//   halyard_worker MODEL DEVICE CACHE INPUT...
+//   halyard_worker MODEL DEVICE INPUT...
 //
-// CACHE is a folder for compilations, or "" for no cache. Each INPUT is a file with an input's
-// bytes. Each line of standard input is a command. Each line of standard output is its answer. Both
-// are JSON:
+// Each INPUT is a file with an input's bytes. Each line of standard input is a command. Each line
+// of standard output is its answer. Both are JSON:
 //
-//   {"do": "load", "fresh": B, "batch": N}   {"ms", "first_ms", "parts"}: loads and compiles the
-//                                    model, with an empty cache if B, and for N times the inputs
-//                                    if N is not 0. Then makes an execution with its memory and
-//                                    executes it once
+//   {"do": "load", "batch": N}       {"ms", "first_ms", "parts"}: loads and compiles the model, for
+//                                    N times the inputs if N is not 0. Then makes an execution with
+//                                    its memory and executes it once
 //   {"do": "run", "seconds": S, "warm": W}   {"us": [...]}: executions for S seconds, after W
 //                                    seconds without times
 //   {"do": "arrive", "start": T, "at": [...]}   {"us": [...]}: executions that are due at these
@@ -27,7 +25,6 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
-#include <filesystem>
 #include <fstream>
 #include <iostream>
 #include <iterator>
@@ -39,8 +36,6 @@
 #include <thread>
 #include <vector>
 
-#include "base/sha256.h"
-#include "client/cache_folder.h"
 #include "client/session.h"
 #include "client/status.h"
 #include "import/tflite/importer.h"
@@ -108,17 +103,13 @@ int64_t sharedWith(int64_t pid) {
 
 class Worker {
  public:
-  Worker(std::string path, const ANeuralNetworksDevice* device, std::string cache,
+  Worker(std::string path, const ANeuralNetworksDevice* device,
          std::vector<std::vector<uint8_t>> inputs, int64_t baseKib)
-      : path_(std::move(path)),
-        device_(device),
-        cache_(std::move(cache)),
-        inputs_(std::move(inputs)),
-        baseKib_(baseKib) {}
+      : path_(std::move(path)), device_(device), inputs_(std::move(inputs)), baseKib_(baseKib) {}
 
   Result<Json> answer(const Json& command) {
     const std::string what = command.value("do", "");
-    if (what == "load") return load(command.value("fresh", false), command.value("batch", 0u));
+    if (what == "load") return load(command.value("batch", 0u));
     if (what == "run") return run(command.value("seconds", 0.05), command.value("warm", 0.0));
     if (what == "arrive") {
       return arrive(command.value("start", 0.0), command.value("at", std::vector<double>()));
@@ -140,17 +131,11 @@ class Worker {
     return inputs;
   }
 
-  Result<Json> load(bool fresh, uint32_t batch) {
+  Result<Json> load(uint32_t batch) {
     // The previous objects are released first, as in LiteRT's worker.
     run_.reset();
     session_.reset();
     imported_.reset();
-    if (!cache_.empty()) {
-      std::error_code error;
-      if (fresh) std::filesystem::remove_all(cache_, error);
-      // An application's folder exists, also when it is empty.
-      HALYARD_RETURN_IF_ERROR(client::makeCacheFolder(cache_));
-    }
     const auto start = Clock::now();
     HALYARD_ASSIGN_OR_RETURN(import::ImportOptions options,
                              measure::importOptionsFor({&device_, 1}));
@@ -160,11 +145,6 @@ class Worker {
     HALYARD_ASSIGN_OR_RETURN(session_, client::Session::create(std::shared_ptr<const Model>(
                                            imported_, &imported_->model)));
     const double built = milliseconds(start);
-    if (!cache_.empty()) {
-      // The token is a digest of the model's name; the runtime itself digests the content.
-      client::Caching choice{cache_, Sha256().addText(path_).finish()};
-      session_->setCaching(choice);
-    }
     HALYARD_RETURN_IF_ERROR(session_->compile(device_));
     const double all = milliseconds(start);
     const auto first = Clock::now();
@@ -251,7 +231,6 @@ class Worker {
 
   const std::string path_;
   const ANeuralNetworksDevice* const device_;
-  const std::string cache_;
   const std::vector<std::vector<uint8_t>> inputs_;
   const int64_t baseKib_;  // resident memory before the first call
   std::shared_ptr<const import::ImportedModel> imported_;
@@ -261,15 +240,15 @@ class Worker {
 
 Status serve(int argc, char** argv) {
   const int64_t baseKib = memoryField(0, "VmRSS");
-  if (argc < 4) return badData("expected MODEL DEVICE CACHE INPUT...");
+  if (argc < 3) return badData("expected MODEL DEVICE INPUT...");
   std::vector<std::vector<uint8_t>> inputs;
-  for (int i = 4; i < argc; ++i) {
+  for (int i = 3; i < argc; ++i) {
     std::ifstream file(argv[i], std::ios::binary);
     if (!file) return badData("cannot read {}", argv[i]);
     inputs.emplace_back(std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>());
   }
   HALYARD_ASSIGN_OR_RETURN(const auto devices, measure::devicesOf({argv[2]}));
-  Worker worker(argv[1], devices[0], argv[3], std::move(inputs), baseKib);
+  Worker worker(argv[1], devices[0], std::move(inputs), baseKib);
   for (std::string line; std::getline(std::cin, line);) {
     const Json command = Json::parse(line, nullptr, /*allow_exceptions=*/false);
     if (!command.is_object()) return badData("no command: {}", line);

@@ -137,7 +137,7 @@ class HalyardBuild:
                 process.terminate()
                 process.wait()
 
-    def start(self, model, inputs, threads=None, in_process=False, cache="", manifest=None):
+    def start(self, model, inputs, threads=None, in_process=False, manifest=None):
         # The driver keeps its files here, not among the user's.
         files = manifest or self.manifest(threads, in_process)
         environment = {"HALYARD_DRIVER_FILES": str(files),
@@ -145,7 +145,7 @@ class HalyardBuild:
         if in_process and threads is not None:
             environment["HALYARD_CPU_THREADS"] = str(threads)
         name = HALYARDS[1] if in_process else HALYARDS[0]
-        command = [str(self.worker), str(model.tflite), DEVICE, str(cache), *map(str, inputs.raw)]
+        command = [str(self.worker), str(model.tflite), DEVICE, *map(str, inputs.raw)]
         return Contender(name, command, environment)
 
 

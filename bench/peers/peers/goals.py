@@ -8,7 +8,8 @@ from peers.contenders import PEERS
 MOST_RATIO = 1.00
 STRETCH = {"float": 0.90, "quant8": 0.80}
 MOST_MORE_MS = 0.015  # out of process, small models
-MOST_COLD, MOST_WARM, MOST_MEMORY = 1.5, 0.5, 1.2
+MOST_LOAD, MOST_MEMORY = 1.5, 1.2
+MOST_MORE_LOAD_MS = 1.0  # a longer load than this limit allows counts if it is so much longer
 LEAST_THROUGHPUT = 0.95
 MOST_TOP1_APART = 0.001
 
@@ -51,19 +52,19 @@ def _latency_failures(model, threads, results):
     return failures
 
 
-def _beyond(load, what):
-    """The loads, cold and warm, above their limits, with their ratios to LiteRT's load."""
-    ratios = ((kind, most, paired_ratio(load[kind], load["litert"], what))
-              for kind, most in (("cold", MOST_COLD), ("warm", MOST_WARM)))
-    return [(kind, ratio) for kind, most, ratio in ratios if ratio > most]
+def _slow_load(load, what):
+    """The ratio to LiteRT's load where it is above the limits, otherwise None."""
+    ratio = paired_ratio(load["halyard"], load["litert"], what)
+    more = statistics.median(a - b for a, b in zip(load["halyard"][what], load["litert"]["rounds"]))
+    return ratio if ratio > MOST_LOAD and more > MOST_MORE_LOAD_MS else None
 
 
 def slow_loads(run):
     """One text for each whole load, with the import of the file, above the limits of compiling.
     This is not a goal, but the wait of a user with a file."""
-    return [f"{model['name']}: {kind} load {ratio:.2f} x LiteRT's"
-            for model in run["models"] if "litert" in model.get("load", {})
-            for kind, ratio in _beyond(model["load"], "rounds")]
+    ratios = {model["name"]: _slow_load(model["load"], "rounds")
+              for model in run["models"] if "litert" in model.get("load", {})}
+    return [f"{name}: load {ratio:.2f} x LiteRT's" for name, ratio in ratios.items() if ratio]
 
 
 def unmeasured(run, all_models):
@@ -97,8 +98,9 @@ def failures(run):
         if "error" in load:
             found.append(f"{name}: loading: {load['error']}")
         elif load:
-            found += [f"{name}: {kind}: compiling takes {ratio:.2f} x LiteRT's load"
-                      for kind, ratio in _beyond(load, "compile_rounds")]
+            ratio = _slow_load(load, "compile_rounds")
+            if ratio:
+                found.append(f"{name}: compiling takes {ratio:.2f} x LiteRT's load")
         for results in list(model["threads"].values())[:1]:
             ours, theirs = (results.get(n, {}).get("memory_kib") for n in ("halyard", "litert"))
             if ours and theirs and ours > MOST_MEMORY * theirs:

@@ -49,7 +49,7 @@ def measure_model(model, arguments, build, folder):
             entry["threads"][count] = results
             report.print_latency(model.name, count, results)
     if "load" in parts:
-        entry["load"] = measure.loading(model, inputs, max(threads), build, folder)
+        entry["load"] = measure.loading(model, inputs, max(threads), build)
     if "throughput" in parts and (model.name in THROUGHPUT_MODELS):
         entry["throughput"] = measure.throughput(model, inputs, build)
     return entry

@@ -91,24 +91,22 @@ def latency(model, inputs, names, threads, seconds, build, folder):
     return results
 
 
-def loading(model, inputs, threads, build, folder, seconds=4.0, fewest=15, most=75):
-    """{"litert", "cold", "warm"}: {"ms", "result_ms", "rounds"}, medians of the time to an
-    executable model and to its first result. They include the reading and parsing of the file.
+def loading(model, inputs, threads, build, seconds=4.0, fewest=15, most=75):
+    """{"litert", "halyard"}: {"ms", "result_ms", "rounds"}, medians of the time to an executable
+    model and to its first result. They include the reading and parsing of the file.
 
-    Halyard's also have {"compile_ms", "compile_rounds"}: the part after the import of the file,
-    which builds the model through the API and compiles it. Cold uses an empty cache, warm uses the
-    files of cold. The loads take turns, for this number of seconds or rounds. {"error"} where a
-    load fails."""
-    answers = {"litert": [], "cold": [], "warm": []}
+    Halyard's also has {"compile_ms", "compile_rounds"}: the part after the import of the file,
+    which builds the model through the API and compiles it. The loads take turns, for this number
+    of seconds or rounds. {"error"} where a load fails."""
+    answers = {"litert": [], "halyard": []}
     try:
         with contenders.start("litert", model, inputs, threads, build) as litert, \
-                build.start(model, inputs, threads, cache=folder / "cache") as halyard:
+                build.start(model, inputs, threads) as halyard:
             begin = time.monotonic()
-            while len(answers["warm"]) <= fewest or (
-                    len(answers["warm"]) <= most and time.monotonic() - begin < seconds):
+            while len(answers["halyard"]) <= fewest or (
+                    len(answers["halyard"]) <= most and time.monotonic() - begin < seconds):
                 answers["litert"].append(litert.ask(do="load"))
-                answers["cold"].append(halyard.ask(do="load", fresh=True))
-                answers["warm"].append(halyard.ask(do="load"))
+                answers["halyard"].append(halyard.ask(do="load"))
     except ContenderError as error:
         return {"error": str(error)}
     # The first load is also the first use of all code.

@@ -36,19 +36,18 @@ def print_latency(name, threads, results):
 
 
 def _print_loads(run):
-    print("\nLoading a model, ms: until it can be executed, what of that is not the import of the "
-          "file but\ncompiling, and until its first result is there (Halyard with an empty cache, "
-          "and from the\ncache); peak memory, MiB")
-    print(f"{'model':30}{'LiteRT':>9}{'cold':>9}{'warm':>9}  | {'cold':>6}{'warm':>7}"
-          f"  | {'LiteRT':>9}{'cold':>9}{'warm':>9}  | {'LiteRT':>9}{'Halyard':>9}{'ratio':>7}")
+    print("\nLoading a model, ms: until it can be executed, the compiling part of Halyard's time, "
+          "and until\nits first result is there; peak memory, MiB")
+    print(f"{'model':30}{'LiteRT':>9}{'Halyard':>9}{'compile':>9}"
+          f"  | {'LiteRT':>9}{'Halyard':>9}  | {'LiteRT':>9}{'Halyard':>9}{'ratio':>7}")
     for model in run["models"]:
         load = model.get("load", {})
         if "litert" not in load:
             continue
         line = f"{model['name']:30}"
-        line += "".join(f"{load[kind]['ms']:9.2f}" for kind in ("litert", "cold", "warm"))
-        line += f"  | {load['cold']['compile_ms']:6.2f}{load['warm']['compile_ms']:7.2f}  | "
-        line += "".join(f"{load[kind]['result_ms']:9.2f}" for kind in ("litert", "cold", "warm"))
+        line += "".join(f"{load[name]['ms']:9.2f}" for name in ("litert", "halyard"))
+        line += f"{load['halyard']['compile_ms']:9.2f}  | "
+        line += "".join(f"{load[name]['result_ms']:9.2f}" for name in ("litert", "halyard"))
         line += "  | "
         for results in list(model["threads"].values())[:1]:
             ours, theirs = (results.get(n, {}).get("memory_kib") for n in ("halyard", "litert"))
@@ -106,7 +105,7 @@ def print_tail(run):
         print(f"\nNot on this machine: {', '.join(run['missing'])}")
     slow = goals.slow_loads(run)
     if slow:
-        print("\nNo goal, which are about compiling, but beyond the same limits:")
+        print("\nNot goals, which are about compiling, but beyond the same limits:")
         print("\n".join(f"  {text}" for text in slow))
     print(f"\n{len(run['failures'])} goals missed" if run["failures"] else "\nAll goals hold")
     for failure in run["failures"]:

@@ -28,7 +28,7 @@ def _start_halyard(folder, path, inputs):
     manifest.write_text(json.dumps({
         "name": _DEVICE, "version": "bench", "hal_version": "1.3",
         "executable": str(folder / "bin" / "halyard-driver-vulkan"), "arguments": ["--software"]}))
-    command = [str(folder / "bin" / "halyard_worker"), str(path), _DEVICE, "",
+    command = [str(folder / "bin" / "halyard_worker"), str(path), _DEVICE,
                *map(str, inputs.raw)]
     return Contender("halyard", command, {"HALYARD_DRIVER_FILES": str(manifest),
                                           "XDG_CACHE_HOME": str(BUILD / "cache")})
