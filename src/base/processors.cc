@@ -17,16 +17,36 @@ unsigned usableProcessors() {
   return std::max(1u, std::thread::hardware_concurrency());
 }
 
-void leaveProcessor() {
-  const int processor = ::sched_getcpu();
+namespace {
+
+// Moves the thread to one of the processors that `choose` leaves in the set of usable ones.
+template <typename Choose>
+void moveTo(Choose choose) {
   cpu_set_t usable;
   CPU_ZERO(&usable);
-  if (processor < 0 || ::sched_getaffinity(0, sizeof(usable), &usable) != 0) return;
-  cpu_set_t others = usable;
-  CPU_CLR(processor, &others);
+  if (::sched_getaffinity(0, sizeof(usable), &usable) != 0) return;
+  cpu_set_t chosen = usable;
+  choose(&chosen);
   // The system at once moves a thread whose current processor is not allowed.
-  if (CPU_COUNT(&others) == 0 || ::sched_setaffinity(0, sizeof(others), &others) != 0) return;
+  if (CPU_COUNT(&chosen) == 0 || ::sched_setaffinity(0, sizeof(chosen), &chosen) != 0) return;
   ::sched_setaffinity(0, sizeof(usable), &usable);
+}
+
+}  // namespace
+
+void leaveProcessor() {
+  const int processor = ::sched_getcpu();
+  if (processor < 0) return;
+  moveTo([processor](cpu_set_t* set) { CPU_CLR(processor, set); });
+}
+
+void moveToProcessor(unsigned processor) {
+  if (processor >= CPU_SETSIZE) return;
+  moveTo([processor](cpu_set_t* set) {
+    const bool isUsable = CPU_ISSET(processor, set);
+    CPU_ZERO(set);
+    if (isUsable) CPU_SET(processor, set);
+  });
 }
 
 }  // namespace halyard

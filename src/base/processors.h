@@ -10,5 +10,8 @@ unsigned usableProcessors();
 // Moves the thread to another processor, if it may use one. The set of usable processors stays the
 // same.
 void leaveProcessor();
+// Moves the thread to this processor, if it may use it. The set of usable processors stays the
+// same.
+void moveToProcessor(unsigned processor);
 
 }  // namespace halyard

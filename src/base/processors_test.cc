@@ -44,6 +44,24 @@ TEST(Processors, AThreadLeavesItsProcessorForAnother) {
   }).join();
 }
 
+TEST(Processors, AThreadMovesToAProcessorThatItMayUse) {
+  std::thread([] {
+    const cpu_set_t all = usableSet();
+    for (unsigned processor = 0; processor < CPU_SETSIZE; ++processor) {
+      if (!CPU_ISSET(processor, &all)) continue;
+      bool moved = false;
+      for (int i = 0; i < 1000 && !moved; ++i) {
+        moveToProcessor(processor);
+        moved = sched_getcpu() == static_cast<int>(processor);
+      }
+      EXPECT_TRUE(moved) << processor;
+    }
+    moveToProcessor(CPU_SETSIZE);  // there is no such processor
+    const cpu_set_t after = usableSet();
+    EXPECT_TRUE(CPU_EQUAL(&after, &all));
+  }).join();
+}
+
 TEST(Processors, AThreadStaysOnTheOnlyProcessorThatItMayUse) {
   std::thread([] {
     const int only = sched_getcpu();

@@ -6,12 +6,16 @@
 #include <cerrno>
 #include <utility>
 
+#include "base/processors.h"
+
 namespace halyard::hal {
 namespace {
 
 // A turn ends after either of these while other work waits.
 constexpr unsigned kPacketsInTurn = 64;
 constexpr std::chrono::milliseconds kTurn{1};
+// A wake-up is a tenth or more of an execution that takes less.
+constexpr std::chrono::microseconds kQuick{100};
 
 ExecutionResult failed(Status status) {
   ExecutionResult result;
@@ -155,7 +159,8 @@ ServedRing::Step ServedRing::step() {
     close();
     return Step::ENDED;
   }
-  if (answered_) gap_.note(Clock::now() - *answered_);
+  started_ = Clock::now();
+  if (answered_) gap_.note(started_ - *answered_);
   return takePacket(*datums);
 }
 
@@ -397,10 +402,18 @@ void ServedRing::answer(const ExecutionResult& result) {
   if (!space) return close();
   encodeResultPacket(result, parts_.version, parts_.extended, parts_.takesCopied, *space, &reply_);
   if (reply_.size() > *space) return;  // the client does not read its answers
-  writer_.noteCore(currentCore());
+  const uint32_t core = currentCore();
+  answered_ = Clock::now();
+  const bool isQuick = gap_.isShort() && *answered_ - started_ < kQuick;
+  const uint32_t clients = clientCore();
+  const Parting::Move move = parting_.next(*answered_, clients == core, isQuick);
+  // A client that is woken from another core follows there. So it is woken first. It polls for the
+  // next answer since this core is not named, and yields to this thread, which leaves.
+  writer_.noteCore(move == Parting::Move::LEAVE ? kUnknownCore : core);
   writer_.write(reply_);
   if (writer_.takeSleeper()) wakeEventWord(parts_.results.header().event);
-  answered_ = Clock::now();
+  if (move == Parting::Move::LEAVE) leaveProcessor();
+  if (move == Parting::Move::JOIN) moveToProcessor(clients);
 }
 
 }  // namespace halyard::hal

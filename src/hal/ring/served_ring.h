@@ -148,6 +148,8 @@ class ServedRing final : public FairExecutor::Source {
   std::optional<RequestPacket> waiting_;  // for its memories
   std::array<std::unique_ptr<Recording>, kMaxRecordings> recordings_;
   Expectation gap_;  // the time from an answer to the next packet
+  Parting parting_;
+  TimePoint started_;  // the work on the last packet
   std::optional<TimePoint> answered_;
 };
 

@@ -36,6 +36,37 @@ bool Shortage::lasts(TimePoint now) const {
   return countOf(now) < end_.load(std::memory_order_relaxed);
 }
 
+Parting::Move Parting::next(TimePoint now, bool together, bool isQuick) {
+  if (before_) return judge(now, together);
+  if (!together || !isQuick) {
+    answers_ = 0;
+    return Move::NONE;
+  }
+  if (answers_++ == 0) first_ = now;
+  if (answers_ <= kAnswers) return Move::NONE;
+  answers_ = 0;
+  if (now < due_) return Move::NONE;
+  before_ = now - first_;
+  moved_ = now;
+  return Move::LEAVE;
+}
+
+// After a move: whether it was without effect.
+Parting::Move Parting::judge(TimePoint now, bool together) {
+  // A move to a core that another thread keeps may take milliseconds.
+  constexpr std::chrono::milliseconds kForMove{1};
+  if (++answers_ == kOfMove) first_ = now;
+  const bool isLate = now - moved_ > 2 * *before_ + kForMove;
+  if (!isLate && answers_ < kOfMove + kAnswers) return Move::NONE;
+  const bool isFaster = !isLate && now - first_ < *before_;
+  before_.reset();
+  answers_ = 0;
+  pause_ = isFaster ? std::chrono::milliseconds(0)
+                    : std::clamp(2 * pause_, kShortestPause, kLongestPause);
+  due_ = now + std::max(pause_, kPause);
+  return isFaster || together ? Move::NONE : Move::JOIN;
+}
+
 unsigned SpinGate::cores(TimePoint now) {
   const int64_t counted = coresCounted_.load(std::memory_order_relaxed);
   if (countOf(now) - counted < kRecount) return cores_.load(std::memory_order_relaxed);

@@ -4,13 +4,14 @@
 // for it. Polling needs a core that no other thread needs, the peer least of all. So a polling
 // thread offers its core to other threads. If they keep the core, polling ends for a while.
 //
-// Thread safety: SpinGate and Shortage: any thread. Expectation: one thread at a time.
+// Thread safety: SpinGate and Shortage: any thread. Expectation and Parting: one thread at a time.
 // Ownership: plain data.
 #pragma once
 
 #include <atomic>
 #include <chrono>
 #include <cstdint>
+#include <optional>
 
 #include "base/spin_wait.h"
 #include "halyard/driver/hal_types.h"
@@ -50,6 +51,39 @@ class Shortage {
   std::atomic<int64_t> length_ = 0;           // of the last period, in nanoseconds
 };
 
+// Decides when a thread leaves the core that it shares with its peer. The system keeps two threads
+// that wake each other on one core for tens of milliseconds, although another core is free. They
+// change places twice for each packet then, where polling would take a fifth of that time. Where
+// other threads need the cores, two threads are faster together. So the thread measures, and goes
+// back to its peer after a move without effect.
+class Parting {
+ public:
+  enum class Move { NONE, LEAVE, JOIN };
+
+  // The thread's next move. Call it for each answer to the peer. `together`: the peer uses the
+  // thread's core. `isQuick`: work and pauses are short, so that a move may pay.
+  Move next(TimePoint now, bool together, bool isQuick);
+
+  static constexpr unsigned kAnswers = 16;  // in a row, whose time is measured
+
+ private:
+  Move judge(TimePoint now, bool together);
+
+  // The pauses before the next attempt: after a move that was worth it, and the limits of the pause
+  // after moves without effect, which doubles.
+  static constexpr std::chrono::milliseconds kPause{2};
+  static constexpr std::chrono::milliseconds kShortestPause{32};
+  static constexpr std::chrono::milliseconds kLongestPause{8000};
+  static constexpr unsigned kOfMove = 4;  // answers that a move itself may delay
+
+  unsigned answers_ = 0;                            // together, or since the move
+  TimePoint first_;                                 // the first of them that counts
+  std::optional<std::chrono::nanoseconds> before_;  // of kAnswers together, while a move is judged
+  TimePoint moved_;
+  TimePoint due_;                       // the next attempt
+  std::chrono::milliseconds pause_{0};  // after the last move without effect
+};
+
 // Limits polling for the threads of a process, or of one priority, that share the gate.
 class SpinGate {
  public:
@@ -71,7 +105,9 @@ class SpinGate {
         found = ready();
         break;
       }
-      if (spin.passed() > kWindow || peerCore() == currentCore()) break;
+      const uint32_t peer = peerCore();
+      const auto window = peer == kUnknownCore ? kWindowOfMove : kWindow;
+      if (spin.passed() > window || peer == currentCore()) break;
     }
     spinners_.fetch_sub(1, std::memory_order_relaxed);
     return found;
@@ -79,6 +115,8 @@ class SpinGate {
 
  private:
   static constexpr std::chrono::microseconds kWindow{50};
+  // A peer that does not name its core moves to another one (Parting), which may have to wake up.
+  static constexpr std::chrono::microseconds kWindowOfMove{300};
   // A thread that has not run for this time has lost its core to a thread that computes. The
   // threads of the peer take less time.
   static constexpr std::chrono::microseconds kTakenAway{150};

@@ -4,9 +4,12 @@
 #include <sched.h>
 
 #include <thread>
+#include <vector>
 
 namespace halyard::hal {
 namespace {
+
+using namespace std::chrono_literals;  // NOLINT: durations
 
 // Runs `work` on its own thread, which may use only its current core.
 template <typename Work>
@@ -114,6 +117,85 @@ TEST(Shortage, LastsEverLongerWhileItGoesOn) {
   now += 10 * Shortage::kLongest;
   shortage.note(now);
   EXPECT_FALSE(shortage.lasts(now + Shortage::kShortest));
+}
+
+// The answers of a thread to its peer, at a simulated time.
+class PartingTest : public ::testing::Test {
+ protected:
+  using Move = Parting::Move;
+
+  // The first move among at most 100 answers, each after `trip`. `answers_` is their number.
+  Move moveAfter(std::chrono::microseconds trip, bool together) {
+    for (answers_ = 1; answers_ <= 100; ++answers_) {
+      now_ += trip;
+      const Move move = parting_.next(now_, together, true);
+      if (move != Move::NONE) return move;
+    }
+    return Move::NONE;
+  }
+
+  Parting parting_;
+  TimePoint now_ = Clock::now();
+  unsigned answers_ = 0;
+};
+
+TEST_F(PartingTest, LeavesAfterSeveralAnswersTogether) {
+  EXPECT_EQ(moveAfter(20us, true), Move::LEAVE);
+  EXPECT_EQ(answers_, Parting::kAnswers + 1);
+}
+
+TEST_F(PartingTest, AnAnswerApartStartsTheCountAgain) {
+  for (unsigned i = 0; i < Parting::kAnswers; ++i) {
+    EXPECT_EQ(parting_.next(now_, true, true), Move::NONE);
+  }
+  EXPECT_EQ(parting_.next(now_, false, true), Move::NONE);
+  EXPECT_EQ(moveAfter(20us, true), Move::LEAVE);
+  EXPECT_EQ(answers_, Parting::kAnswers + 1);
+}
+
+TEST_F(PartingTest, SlowWorkIsNoReasonToLeave) {
+  for (unsigned i = 0; i < 100; ++i) {
+    EXPECT_EQ(parting_.next(now_ += 1ms, true, false), Move::NONE);
+  }
+}
+
+TEST_F(PartingTest, StaysApartWhereThatIsFaster) {
+  ASSERT_EQ(moveAfter(20us, true), Move::LEAVE);
+  now_ += 200us;  // the move itself does not count
+  EXPECT_EQ(moveAfter(12us, false), Move::NONE);
+}
+
+TEST_F(PartingTest, GoesBackWhereItIsSlower) {
+  ASSERT_EQ(moveAfter(20us, true), Move::LEAVE);
+  EXPECT_EQ(moveAfter(25us, false), Move::JOIN);
+  EXPECT_EQ(moveAfter(25us, false), Move::NONE);
+}
+
+TEST_F(PartingTest, GoesBackSoonWhenTheCoreIsTaken) {
+  ASSERT_EQ(moveAfter(20us, true), Move::LEAVE);
+  EXPECT_EQ(moveAfter(3ms, false), Move::JOIN);
+  EXPECT_EQ(answers_, 1u);
+}
+
+TEST_F(PartingTest, AttemptsWithoutEffectBecomeRare) {
+  const TimePoint start = now_;
+  std::vector<TimePoint> attempts;
+  while (now_ < start + 60s) {
+    if (moveAfter(20us, true) == Move::LEAVE) attempts.push_back(now_);
+  }
+  ASSERT_GE(attempts.size(), 8u);
+  EXPECT_LE(attempts.size(), 18u);
+  EXPECT_GE(attempts[1] - attempts[0], 32ms);
+  EXPECT_GE(attempts.back() - attempts[attempts.size() - 2], 8s);
+}
+
+TEST_F(PartingTest, AMoveThatWasWorthItIsRepeatedSoon) {
+  ASSERT_EQ(moveAfter(20us, true), Move::LEAVE);
+  ASSERT_EQ(moveAfter(12us, false), Move::NONE);
+  const TimePoint apart = now_;
+  while (moveAfter(20us, true) != Move::LEAVE) {
+  }
+  EXPECT_LT(now_ - apart, 5ms);
 }
 
 }  // namespace
