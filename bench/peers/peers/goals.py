@@ -9,7 +9,6 @@ MOST_RATIO = 1.00
 STRETCH = {"float": 0.90, "quant8": 0.80}
 MOST_MORE_MS = 0.015  # out of process, small models
 MOST_LOAD, MOST_MEMORY = 1.5, 1.2
-MOST_MORE_LOAD_MS = 1.0  # a longer load than this limit allows counts if it is so much longer
 LEAST_THROUGHPUT = 0.95
 MOST_TOP1_APART = 0.001
 
@@ -53,14 +52,13 @@ def _latency_failures(model, threads, results):
 
 
 def _slow_load(load, what):
-    """The ratio to LiteRT's load where it is above the limits, otherwise None."""
+    """The ratio to LiteRT's load where it is above the limit, otherwise None."""
     ratio = paired_ratio(load["halyard"], load["litert"], what)
-    more = statistics.median(a - b for a, b in zip(load["halyard"][what], load["litert"]["rounds"]))
-    return ratio if ratio > MOST_LOAD and more > MOST_MORE_LOAD_MS else None
+    return ratio if ratio > MOST_LOAD else None
 
 
 def slow_loads(run):
-    """One text for each whole load, with the import of the file, above the limits of compiling.
+    """One text for each whole load, with the import of the file, above the limit of compiling.
     This is not a goal, but the wait of a user with a file."""
     ratios = {model["name"]: _slow_load(model["load"], "rounds")
               for model in run["models"] if "litert" in model.get("load", {})}

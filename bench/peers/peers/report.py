@@ -105,7 +105,7 @@ def print_tail(run):
         print(f"\nNot on this machine: {', '.join(run['missing'])}")
     slow = goals.slow_loads(run)
     if slow:
-        print("\nNot goals, which are about compiling, but beyond the same limits:")
+        print("\nNot goals, which are about compiling, but beyond the same limit:")
         print("\n".join(f"  {text}" for text in slow))
     print(f"\n{len(run['failures'])} goals missed" if run["failures"] else "\nAll goals hold")
     for failure in run["failures"]:

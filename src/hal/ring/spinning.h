@@ -87,7 +87,8 @@ class Parting {
 // Limits polling for the threads of a process, or of one priority, that share the gate.
 class SpinGate {
  public:
-  // Polls `ready()` for a few tens of microseconds. Returns whether it became true. Returns false
+  // Polls `ready()` for a few tens of microseconds, longer while the peer does not name its core.
+  // Returns whether it became true. Returns false
   // at once when the peer uses the caller's core, or when there is only one core and the peer's is
   // unknown. Also when enough other threads poll already, or after a shortage of cores.
   // `peerCore()` may change. `start`: the current time.
