@@ -14,9 +14,9 @@ namespace {
 constexpr std::array<std::string_view, 7> kNames = {"model",   "compilation", "execution", "cpuexe",
                                                     "manager", "driver",      "memory"};
 constexpr uint32_t kAll = (1u << kNames.size()) - 1;
-constexpr uint32_t kUnread = 1u << 31;
+constexpr uint32_t kTagsUnread = 1u << 31;
 
-std::atomic<uint32_t> tags = kUnread;
+std::atomic<uint32_t> tags = kTagsUnread;
 
 uint32_t fromEnvironment() {
   const char* text = environmentVariable("debug.nn.vlog");
@@ -64,7 +64,7 @@ void readVlogTags() { tags.store(fromEnvironment(), std::memory_order_relaxed); 
 
 bool vlogIsOn(VlogTag tag) {
   uint32_t now = tags.load(std::memory_order_relaxed);
-  if (now == kUnread) {
+  if (now == kTagsUnread) {
     readVlogTags();
     now = tags.load(std::memory_order_relaxed);
   }

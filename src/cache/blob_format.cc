@@ -9,15 +9,15 @@
 namespace halyard::cache {
 namespace {
 
-constexpr std::array<uint8_t, 8> kMagic = {0x93, 'H', 'A', 'L', 'Y', 'B', '\r', '\n'};
-constexpr uint32_t kVersion = 1;
+constexpr std::array<uint8_t, 8> kBlobMagic = {0x93, 'H', 'A', 'L', 'Y', 'B', '\r', '\n'};
+constexpr uint32_t kBlobVersion = 1;
 constexpr size_t kAlignment = 8;
 
-constexpr size_t kVersionAt = 8;
+constexpr size_t kBlobVersionAt = 8;
 constexpr size_t kEntriesAt = 12;
 constexpr size_t kBuildBytesAt = 16;
 constexpr size_t kHeadCrcAt = 20;
-constexpr size_t kBuildAt = 24;
+constexpr size_t kBlobBuildAt = 24;
 constexpr size_t kMostBuildBytes = 1000;
 
 constexpr size_t kKeyBytesAt = 0;
@@ -43,17 +43,18 @@ T take(const uint8_t* at) {
 
 // The CRC covers the head without the CRC itself.
 uint32_t headCrc(std::span<const uint8_t> head) {
-  return crc32c(head.subspan(kBuildAt), crc32c(head.first(kHeadCrcAt)));
+  return crc32c(head.subspan(kBlobBuildAt), crc32c(head.first(kHeadCrcAt)));
 }
 
 }  // namespace
 
 bool looksLikeBlobs(std::span<const uint8_t> bytes) {
-  return bytes.size() >= kMagic.size() && std::equal(kMagic.begin(), kMagic.end(), bytes.begin());
+  return bytes.size() >= kBlobMagic.size() &&
+         std::equal(kBlobMagic.begin(), kBlobMagic.end(), bytes.begin());
 }
 
 size_t blobHeadSize(std::string_view build) {
-  return kBuildAt + aligned(std::min(build.size(), kMostBuildBytes));
+  return kBlobBuildAt + aligned(std::min(build.size(), kMostBuildBytes));
 }
 
 size_t blobEntrySize(size_t keyBytes, size_t valueBytes) {
@@ -63,11 +64,11 @@ size_t blobEntrySize(size_t keyBytes, size_t valueBytes) {
 void encodeBlobHead(std::string_view build, uint32_t entries, uint8_t* into) {
   build = build.substr(0, kMostBuildBytes);
   std::memset(into, 0, blobHeadSize(build));
-  std::copy(kMagic.begin(), kMagic.end(), into);
-  put<uint32_t>(into + kVersionAt, kVersion);
+  std::copy(kBlobMagic.begin(), kBlobMagic.end(), into);
+  put<uint32_t>(into + kBlobVersionAt, kBlobVersion);
   put<uint32_t>(into + kEntriesAt, entries);
   put<uint32_t>(into + kBuildBytesAt, static_cast<uint32_t>(build.size()));
-  std::copy(build.begin(), build.end(), into + kBuildAt);
+  std::copy(build.begin(), build.end(), into + kBlobBuildAt);
   put<uint32_t>(into + kHeadCrcAt, headCrc({into, blobHeadSize(build)}));
 }
 
@@ -86,24 +87,24 @@ void encodeBlobEntry(const BlobEntry& entry, uint8_t* into) {
 
 Result<BlobHead> decodeBlobHead(std::span<const uint8_t> bytes) {
   if (!looksLikeBlobs(bytes)) return badData("it does not begin as a file of blobs does");
-  if (bytes.size() < kBuildAt) {
-    return badData("it has {} bytes, a file without blobs has {}", bytes.size(), kBuildAt);
+  if (bytes.size() < kBlobBuildAt) {
+    return badData("it has {} bytes, a file without blobs has {}", bytes.size(), kBlobBuildAt);
   }
   BlobHead head;
-  head.version = take<uint32_t>(bytes.data() + kVersionAt);
-  if (head.version != kVersion) return head;
+  head.version = take<uint32_t>(bytes.data() + kBlobVersionAt);
+  if (head.version != kBlobVersion) return head;
   const auto buildBytes = take<uint32_t>(bytes.data() + kBuildBytesAt);
-  if (buildBytes > kMostBuildBytes || bytes.size() - kBuildAt < aligned(buildBytes)) {
+  if (buildBytes > kMostBuildBytes || bytes.size() - kBlobBuildAt < aligned(buildBytes)) {
     return badData("its head says a build of {} bytes, behind which there are {}", buildBytes,
-                   bytes.size() - kBuildAt);
+                   bytes.size() - kBlobBuildAt);
   }
-  const auto all = bytes.first(kBuildAt + aligned(buildBytes));
+  const auto all = bytes.first(kBlobBuildAt + aligned(buildBytes));
   if (take<uint32_t>(bytes.data() + kHeadCrcAt) != headCrc(all)) {
     return badData("its head is damaged");
   }
   head.known = true;
   head.entries = take<uint32_t>(bytes.data() + kEntriesAt);
-  head.build.assign(reinterpret_cast<const char*>(bytes.data()) + kBuildAt, buildBytes);
+  head.build.assign(reinterpret_cast<const char*>(bytes.data()) + kBlobBuildAt, buildBytes);
   return head;
 }
 

@@ -7,9 +7,9 @@ namespace halyard::command_line {
 namespace {
 
 // The name of a shell's function for a program or a command.
-std::string functionOf(const CommandFacts& command) { return "_" + command.joined('_'); }
+std::string bashFunction(const CommandFacts& command) { return "_" + command.joined('_'); }
 
-std::string actionOf(const OptionFacts& option) {
+std::string bashAction(const OptionFacts& option) {
   switch (option.kind) {
     case ValueKind::FILE:
       return "_files";
@@ -31,7 +31,7 @@ void addCases(const CommandFacts& command, const std::string& path, const std::s
   for (const OptionFacts& option : command.options) {
     offered.insert(offered.end(), option.names.begin(), option.names.end());
     if (option.value.empty()) continue;
-    const std::string action = actionOf(option);
+    const std::string action = bashAction(option);
     for (const std::string& name : option.names) {
       values += fmt::format("    '{} {}') {}return ;;\n", path, name,
                             action.empty() ? "" : prefix + action + "; ");
@@ -41,7 +41,7 @@ void addCases(const CommandFacts& command, const std::string& path, const std::s
   std::string argument;
   for (const OptionFacts& each : command.arguments) {
     const bool isPath = each.kind == ValueKind::FILE || each.kind == ValueKind::FOLDER;
-    if (argument.empty() && isPath) argument = actionOf(each);
+    if (argument.empty() && isPath) argument = bashAction(each);
   }
   words += fmt::format("    '{}') words='{}' argument={} ;;\n", path, fmt::join(offered, " "),
                        argument.empty() ? "" : prefix + argument);
@@ -97,7 +97,7 @@ complete -F {0} {5}
 }  // namespace
 
 std::string bashCompletion(const CommandFacts& program) {
-  const std::string function = functionOf(program);
+  const std::string function = bashFunction(program);
   std::vector<std::string> paths;
   addPaths(program, "", paths);
   std::string words;
@@ -114,7 +114,7 @@ std::string bashCompletion(const CommandFacts& program) {
       return
     fi
 )",
-                          command.words.back(), functionOf(command), command.joined());
+                          command.words.back(), bashFunction(command), command.joined());
   }
   if (paths.empty()) paths.emplace_back("/");
   return fmt::format(kScript, function, fmt::join(paths, "|"), words, values, others,

@@ -15,7 +15,7 @@ std::string quoted(const std::string& text) {
   return result + "'";
 }
 
-std::string valueOf(const OptionFacts& option) {
+std::string fishValue(const OptionFacts& option) {
   switch (option.kind) {
     case ValueKind::NONE:
       return "";
@@ -75,7 +75,7 @@ class Writer {
     for (const std::string& name : option.names) {
       names += name.starts_with("--") ? "-l " + name.substr(2) + " " : "-s " + name.substr(1) + " ";
     }
-    line(condition, fmt::format("{}-d {}{}", names, quoted(option.description), valueOf(option)));
+    line(condition, fmt::format("{}-d {}{}", names, quoted(option.description), fishValue(option)));
   }
   void addOther(const CommandFacts& command, const std::string& seen) {
     const std::string ask = fmt::format(

@@ -46,7 +46,7 @@ std::string upper(std::string text) {
   return text;
 }
 
-std::string valueOf(const OptionFacts& option) {
+std::string italicValue(const OptionFacts& option) {
   return option.value.empty() ? "" : " \\fI" + escaped(option.value, true) + "\\fR";
 }
 
@@ -58,7 +58,7 @@ std::string entry(const OptionFacts& option, bool isArgument) {
   }
   const std::string text =
       option.description.empty() ? "Not described.\n" : lines(option.description);
-  return ".TP\n" + names + (isArgument ? "" : valueOf(option)) + "\n" + text;
+  return ".TP\n" + names + (isArgument ? "" : italicValue(option)) + "\n" + text;
 }
 
 std::string list(const std::vector<OptionFacts>& options, bool areArguments) {

@@ -6,7 +6,7 @@
 namespace halyard::command_line {
 namespace {
 
-std::string functionOf(const CommandFacts& command) { return "_" + command.joined(); }
+std::string zshFunction(const CommandFacts& command) { return "_" + command.joined(); }
 
 // `text` within single quotes, with a backslash before the letters that _arguments interprets.
 std::string specText(const std::string& text) {
@@ -24,7 +24,7 @@ std::string specText(const std::string& text) {
   return result;
 }
 
-std::string actionOf(const OptionFacts& option) {
+std::string zshAction(const OptionFacts& option) {
   switch (option.kind) {
     case ValueKind::FILE:
       return "_files";
@@ -42,7 +42,8 @@ std::string optionSpecs(const OptionFacts& option) {
   for (const std::string& name : option.names) {
     const bool isLong = name.starts_with("--");
     const std::string value =
-        option.value.empty() ? "" : fmt::format(":{}:{}", specText(option.value), actionOf(option));
+        option.value.empty() ? ""
+                             : fmt::format(":{}:{}", specText(option.value), zshAction(option));
     result += fmt::format(" \\\n    '{}{}{}[{}]{}'", option.repeats ? "*" : "", name,
                           option.value.empty() ? "" : (isLong ? "=" : "+"),
                           specText(option.description), value);
@@ -54,7 +55,7 @@ std::string argumentSpecs(const CommandFacts& command) {
   std::string result;
   for (const OptionFacts& argument : command.arguments) {
     result += fmt::format(" \\\n    '{}:{}:{}'", argument.repeats ? "*" : "",
-                          specText(argument.names.front()), actionOf(argument));
+                          specText(argument.names.front()), zshAction(argument));
   }
   return result;
 }
@@ -66,12 +67,12 @@ void addFunctions(const CommandFacts& command, std::string& text) {
   for (const CommandFacts& inner : command.commands) {
     if (!inner.isOtherProgram) addFunctions(inner, text);
     names += fmt::format("      '{}:{}'\n", inner.words.back(), specText(inner.description));
-    cases += fmt::format("      {}) {} ;;\n", inner.words.back(), functionOf(inner));
+    cases += fmt::format("      {}) {} ;;\n", inner.words.back(), zshFunction(inner));
   }
   std::string options;
   for (const OptionFacts& option : command.options) options += optionSpecs(option);
   if (command.commands.empty()) {
-    text += fmt::format("{}() {{\n  _arguments{}{}\n}}\n", functionOf(command), options,
+    text += fmt::format("{}() {{\n  _arguments{}{}\n}}\n", zshFunction(command), options,
                         argumentSpecs(command));
     return;
   }
@@ -81,7 +82,7 @@ void addFunctions(const CommandFacts& command, std::string& text) {
       "  case $state in\n  command)\n    local -a commands=(\n{}    )\n"
       "    _describe command commands ;;\n"
       "  argument)\n    case $words[1] in\n{}    esac ;;\n  esac\n}}\n",
-      functionOf(command), options, names, cases);
+      zshFunction(command), options, names, cases);
 }
 
 }  // namespace
@@ -92,7 +93,7 @@ std::string zshCompletion(const CommandFacts& program) {
       program.joined());
   addFunctions(program, text);
   // zsh loads the file as the body of a function of the same name, for its first use.
-  return text + fmt::format("{} \"$@\"\n", functionOf(program));
+  return text + fmt::format("{} \"$@\"\n", zshFunction(program));
 }
 
 }  // namespace halyard::command_line

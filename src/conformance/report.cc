@@ -8,7 +8,7 @@
 namespace halyard::conformance {
 namespace {
 
-using Json = nlohmann::ordered_json;
+using OrderedJson = nlohmann::ordered_json;
 
 std::string locationText(const CaseRecord& record) {
   return record.line == 0 ? record.file : fmt::format("{}:{}", record.file, record.line);
@@ -69,33 +69,33 @@ std::string summaryText(const RunReport& report) {
 }
 
 std::string jsonText(const RunReport& report) {
-  Json cases = Json::array();
+  OrderedJson cases = OrderedJson::array();
   for (const CaseRecord& record : report.cases) {
-    Json one = {{"file", record.file},
-                {"line", record.line},
-                {"case", record.name},
-                {"variant", record.variant},
-                {"result", outcomeName(record.result.outcome)},
-                {"seconds", record.seconds}};
+    OrderedJson one = {{"file", record.file},
+                       {"line", record.line},
+                       {"case", record.name},
+                       {"variant", record.variant},
+                       {"result", outcomeName(record.result.outcome)},
+                       {"seconds", record.seconds}};
     if (record.result.outcome != Outcome::PASSED) {
       one["reason"] = record.result.reason;
       one["repeat"] = record.repeat;
     }
     cases.push_back(std::move(one));
   }
-  Json reasons = Json::object();
+  OrderedJson reasons = OrderedJson::object();
   for (const auto& [reason, count] : report.skipReasons()) reasons[reason] = count;
-  const Json document = {{"device", report.device},
-                         {"via", report.via},
-                         {"variants", report.variants},
-                         {"seconds", report.seconds},
-                         {"passed", report.count(Outcome::PASSED)},
-                         {"failed", report.count(Outcome::FAILED)},
-                         {"skipped", report.count(Outcome::SKIPPED)},
-                         {"skip_reasons", std::move(reasons)},
-                         {"cases", std::move(cases)}};
+  const OrderedJson document = {{"device", report.device},
+                                {"via", report.via},
+                                {"variants", report.variants},
+                                {"seconds", report.seconds},
+                                {"passed", report.count(Outcome::PASSED)},
+                                {"failed", report.count(Outcome::FAILED)},
+                                {"skipped", report.count(Outcome::SKIPPED)},
+                                {"skip_reasons", std::move(reasons)},
+                                {"cases", std::move(cases)}};
   // Names may contain any bytes.
-  return document.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
+  return document.dump(1, ' ', false, OrderedJson::error_handler_t::replace) + "\n";
 }
 
 std::string junitText(const RunReport& report) {

@@ -7,21 +7,21 @@
 namespace halyard::conformance {
 namespace {
 
-using Json = nlohmann::ordered_json;
+using OrderedJson = nlohmann::ordered_json;
 
-Result<Json> describeConstant(const Model& model, const Operand& operand) {
+Result<OrderedJson> describeConstant(const Model& model, const Operand& operand) {
   const DataLocation& at = operand.location;
   if (operand.lifetime == Lifetime::CONSTANT_COPY) {
-    return Json(
+    return OrderedJson(
         encodeBase64(std::span<const uint8_t>(model.operandValues).subspan(at.offset, at.length)));
   }
   HALYARD_ASSIGN_OR_RETURN(const Mapping mapping, model.pools[at.poolIndex]->map());
   const auto* const bytes = static_cast<const uint8_t*>(mapping.data());
-  return Json(encodeBase64({bytes + at.offset, at.length}));
+  return OrderedJson(encodeBase64({bytes + at.offset, at.length}));
 }
 
-Result<Json> describeOperand(const Model& model, const Operand& operand) {
-  Json json;
+Result<OrderedJson> describeOperand(const Model& model, const Operand& operand) {
+  OrderedJson json;
   // The API's MODEL has another name in the HAL.
   json["type"] = operand.type == OperandType::MODEL ? "SUBGRAPH" : operandTypeName(operand.type);
   json["dims"] = operand.dimensions;
@@ -53,29 +53,29 @@ Result<Json> describeOperand(const Model& model, const Operand& operand) {
   return json;
 }
 
-Result<Json> describeSubgraph(const Model& model, const Subgraph& subgraph) {
-  Json operands = Json::array();
+Result<OrderedJson> describeSubgraph(const Model& model, const Subgraph& subgraph) {
+  OrderedJson operands = OrderedJson::array();
   for (const Operand& operand : subgraph.operands) {
     HALYARD_ASSIGN_OR_RETURN(operands.emplace_back(), describeOperand(model, operand),
                              "operand #{}", operands.size() - 1);
   }
-  Json operations = Json::array();
+  OrderedJson operations = OrderedJson::array();
   for (const Operation& operation : subgraph.operations) {
     operations.push_back({{"type", operationTypeName(operation.type)},
                           {"inputs", operation.inputs},
                           {"outputs", operation.outputs}});
   }
-  return Json({{"operands", std::move(operands)},
-               {"operations", std::move(operations)},
-               {"inputs", subgraph.inputIndexes},
-               {"outputs", subgraph.outputIndexes}});
+  return OrderedJson({{"operands", std::move(operands)},
+                      {"operations", std::move(operations)},
+                      {"inputs", subgraph.inputIndexes},
+                      {"outputs", subgraph.outputIndexes}});
 }
 
 }  // namespace
 
 Result<std::string> vectorLine(const VectorCase& vectorCase) {
   const Model& model = vectorCase.model;
-  Json json;
+  OrderedJson json;
   json["name"] = vectorCase.name;
   if (!vectorCase.hal.empty()) json["hal"] = vectorCase.hal;
   json["relaxed"] = vectorCase.relaxed;
@@ -83,7 +83,7 @@ Result<std::string> vectorLine(const VectorCase& vectorCase) {
   if (vectorCase.multinomialTolerance > 0) {
     json["multinomial_tolerance"] = vectorCase.multinomialTolerance;
   }
-  HALYARD_ASSIGN_OR_RETURN(Json main, describeSubgraph(model, model.main), "main");
+  HALYARD_ASSIGN_OR_RETURN(OrderedJson main, describeSubgraph(model, model.main), "main");
   for (size_t i = 0; i < vectorCase.inputs.size(); ++i) {
     const VectorInput& input = vectorCase.inputs[i];
     main["operands"][model.main.inputIndexes[i]]["data"] =
@@ -91,19 +91,19 @@ Result<std::string> vectorLine(const VectorCase& vectorCase) {
   }
   for (size_t i = 0; i < vectorCase.outputs.size(); ++i) {
     const VectorOutput& output = vectorCase.outputs[i];
-    Json& operand = main["operands"][model.main.outputIndexes[i]];
+    OrderedJson& operand = main["operands"][model.main.outputIndexes[i]];
     operand["dims"] = output.dims;
     operand["data"] = encodeBase64(output.bytes);
     if (output.ignored) operand["ignored"] = true;
   }
   json["main"] = std::move(main);
-  Json referenced = Json::array();
+  OrderedJson referenced = OrderedJson::array();
   for (const Subgraph& subgraph : model.referenced) {
     HALYARD_ASSIGN_OR_RETURN(referenced.emplace_back(), describeSubgraph(model, subgraph),
                              "referenced[{}]", referenced.size() - 1);
   }
   json["referenced"] = std::move(referenced);
-  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
+  return json.dump(-1, ' ', false, OrderedJson::error_handler_t::replace);
 }
 
 }  // namespace halyard::conformance

@@ -7,6 +7,7 @@
 #include <cstring>
 
 #include "base/float16.h"
+#include "measure/tensor_values.h"
 
 namespace halyard::measure {
 namespace {
@@ -15,7 +16,7 @@ namespace {
 // equal.
 using PixelTable = std::array<float, 256>;
 
-struct Mapping {
+struct PixelMapping {
   std::vector<PixelTable> tables;
   std::string how;
 };
@@ -28,15 +29,15 @@ PixelTable tableOf(double factor, double offset) {
   return table;
 }
 
-Mapping rangeMapping(float low, float high) {
+PixelMapping rangeMapping(float low, float high) {
   const double factor = (static_cast<double>(high) - low) / 255;
   return {{tableOf(factor, low)}, fmt::format("pixels scaled to [{:g}, {:g}]", low, high)};
 }
 
-Mapping mappingOf(const PixelOptions& options, uint32_t channels) {
+PixelMapping mappingOf(const PixelOptions& options, uint32_t channels) {
   if (options.range) return rangeMapping(options.range->first, options.range->second);
   if (options.mean.empty()) return channels == 3 ? rangeMapping(-1, 1) : rangeMapping(0, 1);
-  Mapping mapping;
+  PixelMapping mapping;
   for (size_t c = 0; c < options.mean.size(); ++c) {
     const double factor = 1.0 / options.std[c];
     mapping.tables.push_back(tableOf(factor, -options.mean[c] * factor));
@@ -64,18 +65,12 @@ std::string rawPixelsText(const TensorType& tensor) {
                      usual ? "" : ", none of the usual: give --input-range if that is wrong");
 }
 
-template <typename T>
-void append(std::vector<uint8_t>* bytes, T element) {
-  const auto* begin = reinterpret_cast<const uint8_t*>(&element);
-  bytes->insert(bytes->end(), begin, begin + sizeof(T));
-}
-
 void appendReal(std::vector<uint8_t>* bytes, const TensorType& tensor, float value) {
   switch (tensor.type) {
     case OperandType::TENSOR_FLOAT32:
-      return append(bytes, value);
+      return appendElement(bytes, value);
     case OperandType::TENSOR_FLOAT16:
-      return append(bytes, toFloat16(value));
+      return appendElement(bytes, toFloat16(value));
     default: {
       const bool isSigned = tensor.type == OperandType::TENSOR_QUANT8_ASYMM_SIGNED;
       const double low = isSigned ? -128 : 0;
@@ -142,7 +137,7 @@ Result<ImageTensor> imageToTensor(const media::Image& image, const TensorType& t
     }
     return raw;
   }
-  const Mapping mapping = mappingOf(options, image.channels);
+  const PixelMapping mapping = mappingOf(options, image.channels);
   ImageTensor result;
   result.how = mapping.how + (quantized ? ", then quantised" : "");
   result.bytes.reserve(image.pixels.size() * elementSize(tensor.type));

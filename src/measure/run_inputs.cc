@@ -7,6 +7,7 @@
 
 #include "base/float16.h"
 #include "measure/port_arrays.h"
+#include "measure/tensor_values.h"
 #include "media/npy.h"
 #include "report/printable.h"
 
@@ -87,34 +88,28 @@ Result<PreparedInput> fromImage(const ModelPort& port, const InputOptions& optio
   return input;
 }
 
-template <typename T>
-void append(std::vector<uint8_t>* bytes, T element) {
-  const auto* begin = reinterpret_cast<const uint8_t*>(&element);
-  bytes->insert(bytes->end(), begin, begin + sizeof(T));
-}
-
 void appendRandom(std::vector<uint8_t>* bytes, OperandType type, uint64_t random) {
   // The upper 24 bits times 2^-23 give [0,2). Minus 1 gives [-1,1).
   const float real = static_cast<float>(random >> 40) * 0x1p-23f - 1.0f;
   switch (type) {
     case OperandType::FLOAT32:
     case OperandType::TENSOR_FLOAT32:
-      return append(bytes, real);
+      return appendElement(bytes, real);
     case OperandType::FLOAT16:
     case OperandType::TENSOR_FLOAT16:
-      return append(bytes, toFloat16(real));
+      return appendElement(bytes, toFloat16(real));
     case OperandType::INT32:
     case OperandType::UINT32:
     case OperandType::TENSOR_INT32:
-      return append(bytes, static_cast<int32_t>(random >> 63));
+      return appendElement(bytes, static_cast<int32_t>(random >> 63));
     case OperandType::BOOL:
     case OperandType::TENSOR_BOOL8:
-      return append(bytes, static_cast<uint8_t>(random >> 63));
+      return appendElement(bytes, static_cast<uint8_t>(random >> 63));
     case OperandType::TENSOR_QUANT16_SYMM:
     case OperandType::TENSOR_QUANT16_ASYMM:
-      return append(bytes, static_cast<uint16_t>(random >> 48));
+      return appendElement(bytes, static_cast<uint16_t>(random >> 48));
     default:
-      return append(bytes, static_cast<uint8_t>(random >> 56));
+      return appendElement(bytes, static_cast<uint8_t>(random >> 56));
   }
 }
 

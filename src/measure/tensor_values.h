@@ -21,6 +21,13 @@ struct TensorType {
   int32_t zeroPoint = 0;
 };
 
+// Appends the bytes of an element of a tensor, in host byte order.
+template <typename T>
+void appendElement(std::vector<uint8_t>* bytes, T element) {
+  const auto* begin = reinterpret_cast<const uint8_t*>(&element);
+  bytes->insert(bytes->end(), begin, begin + sizeof(T));
+}
+
 // The real values. Quantised elements become (q - zeroPoint) * scale, booleans become 0 and 1.
 // BAD_DATA for per-channel types, which have no single scale, for extension types, and for bytes
 // that are not a whole number of elements.

@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "base/float16.h"
+#include "halyard/driver/constants.h"
 
 namespace halyard {
 namespace {
@@ -15,11 +16,6 @@ namespace {
 constexpr size_t kMaxPrintedValues = 8;
 // A drawing cuts operand names that are longer.
 constexpr size_t kMaxDrawnName = 48;
-
-bool isConstant(const Operand& operand) {
-  return operand.lifetime == Lifetime::CONSTANT_COPY ||
-         operand.lifetime == Lifetime::CONSTANT_REFERENCE;
-}
 
 // Names come from files. Quotes, backslashes and control characters in them must not end a string
 // or a line.

@@ -22,7 +22,7 @@ using Json = nlohmann::json;
 constexpr int64_t kDay = 24 * 60 * 60;
 constexpr size_t kLettersShown = 12;
 
-struct CacheOptions {
+struct CacheCommandOptions {
   enum class Action : uint8_t { LS, VERIFY, PRUNE };
 
   Action action = Action::LS;
@@ -34,7 +34,7 @@ struct CacheOptions {
   bool dryRun = false;
 };
 
-Result<std::vector<std::filesystem::path>> pathsOf(const CacheOptions& options) {
+Result<std::vector<std::filesystem::path>> pathsOf(const CacheCommandOptions& options) {
   std::vector<std::filesystem::path> paths(options.paths.begin(), options.paths.end());
   if (paths.empty()) {
     HALYARD_ASSIGN_OR_RETURN(const std::filesystem::path folder, cache::defaultCompilationFolder());
@@ -107,8 +107,8 @@ void writeJson(const Json& json) {
   print("{}\n", json.dump(2, ' ', /*ensure_ascii=*/true, Json::error_handler_t::replace));
 }
 
-CommandResult show(const CacheOptions& options, std::vector<CacheItem> items, int64_t now) {
-  const bool verifies = options.action == CacheOptions::Action::VERIFY;
+CommandResult show(const CacheCommandOptions& options, std::vector<CacheItem> items, int64_t now) {
+  const bool verifies = options.action == CacheCommandOptions::Action::VERIFY;
   size_t damaged = 0;
   for (CacheItem& item : items) {
     if (verifies) cache::verify(item);
@@ -129,7 +129,7 @@ CommandResult show(const CacheOptions& options, std::vector<CacheItem> items, in
   return {badData("{} of {} are damaged", damaged, items.size()), false};
 }
 
-CommandResult prune(const CacheOptions& options, std::vector<CacheItem> items, int64_t now) {
+CommandResult prune(const CacheCommandOptions& options, std::vector<CacheItem> items, int64_t now) {
   if (!options.maxSize && !options.maxAgeDays && !options.damaged) {
     return {badData("no option selects entries to remove: --max-size, --max-age or --damaged"),
             true};
@@ -172,20 +172,20 @@ CommandResult prune(const CacheOptions& options, std::vector<CacheItem> items, i
   return {};
 }
 
-CommandResult runCache(const CacheOptions& options) {
+CommandResult runCache(const CacheCommandOptions& options) {
   const auto paths = pathsOf(options);
   if (!paths.ok()) return {paths.status(), false};
   auto items = itemsOf(*paths);
   if (!items.ok()) return {items.takeStatus(), false};
   const auto now = static_cast<int64_t>(std::time(nullptr));
-  if (options.action == CacheOptions::Action::PRUNE) {
+  if (options.action == CacheCommandOptions::Action::PRUNE) {
     return prune(options, std::move(*items), now);
   }
   return show(options, std::move(*items), now);
 }
 
-CLI::App* addAction(CLI::App& cache, const std::shared_ptr<CacheOptions>& options, const char* name,
-                    const char* help, CacheOptions::Action action) {
+CLI::App* addAction(CLI::App& cache, const std::shared_ptr<CacheCommandOptions>& options,
+                    const char* name, const char* help, CacheCommandOptions::Action action) {
   CLI::App* app = cache.add_subcommand(name, help);
   app->add_option("PATH", options->paths,
                   "Folders of compilations and files of blobs; by default those of `halyard run` "
@@ -198,8 +198,8 @@ CLI::App* addAction(CLI::App& cache, const std::shared_ptr<CacheOptions>& option
 }  // namespace
 
 Command addCacheCommand(CLI::App& parent) {
-  auto options = std::make_shared<CacheOptions>();
-  using Action = CacheOptions::Action;
+  auto options = std::make_shared<CacheCommandOptions>();
+  using Action = CacheCommandOptions::Action;
   CLI::App* app = parent.add_subcommand("cache", "Show, verify and prune cached compilations");
   app->require_subcommand(1);
   app->footer(

@@ -30,7 +30,7 @@ using conformance::SourceCase;
 using conformance::Variant;
 using Json = nlohmann::json;
 
-constexpr double kDefaultTimeout = 60;
+constexpr double kDefaultCaseTimeout = 60;
 
 struct ConformanceOptions {
   std::vector<std::string> paths;
@@ -41,7 +41,7 @@ struct ConformanceOptions {
   std::string junit;
   std::string json;
   unsigned jobs = std::max(1u, std::thread::hardware_concurrency());
-  double timeout = kDefaultTimeout;
+  double timeout = kDefaultCaseTimeout;
 };
 
 Result<std::vector<Variant>> variantsOf(const std::vector<std::string>& names) {
@@ -248,7 +248,7 @@ class ConformanceRun {
       command += " --device " +
                  conformance::shellWord(options_.devices.size() == 1 ? report_.device : device);
     }
-    if (options_.timeout != kDefaultTimeout) {
+    if (options_.timeout != kDefaultCaseTimeout) {
       command += fmt::format(" --timeout {}", options_.timeout);
     }
     return command;
@@ -297,7 +297,7 @@ CommandResult runConformance(const ConformanceOptions& options) {
   return run.run();
 }
 
-std::string footer() {
+std::string conformanceFooter() {
   std::string text = "Variants:\n";
   for (const conformance::VariantTraits& traits : conformance::allVariants()) {
     text += fmt::format("  {:<20}{}\n", traits.name, traits.description);
@@ -319,7 +319,7 @@ Command addConformanceCommand(CLI::App& parent) {
   auto options = std::make_shared<ConformanceOptions>();
   CLI::App* app = parent.add_subcommand(
       "conformance", "Run cases with known results on a device, and report differences");
-  app->footer(footer());
+  app->footer(conformanceFooter());
   app->add_option("PATH", options->paths,
                   "Files of vectors, or folders with files NAME.jsonl.gz or NAME.jsonl")
       ->required();

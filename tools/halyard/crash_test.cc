@@ -26,7 +26,6 @@ namespace {
 
 using conformance::shellWord;
 using validation::CheckRecord;
-using validation::Outcome;
 
 struct CrashTestOptions {
   std::vector<std::string> devices;
@@ -37,7 +36,8 @@ struct CrashTestOptions {
 };
 
 // The words of NNAPI's ML test suite.
-std::string_view outcomeWord(Outcome outcome) {
+std::string_view outcomeWord(validation::Outcome outcome) {
+  using validation::Outcome;
   switch (outcome) {
     case Outcome::PASSED:
     case Outcome::EXPECTED_FAILURE:

@@ -23,7 +23,7 @@ const Json& member(const Json& object, const char* key) {
   return it == object.end() ? none : *it;
 }
 
-std::string text(const Json& value) {
+std::string cellText(const Json& value) {
   if (const auto* string = value.get_ptr<const Json::string_t*>()) {
     return string->empty() ? std::string(kNothing) : printable(*string);
   }
@@ -36,7 +36,7 @@ std::string text(const Json& value) {
 std::string ratioText(const Json& ratio) {
   constexpr double kUnknown = 3e38;
   if (ratio.is_number() && ratio.get<double>() >= kUnknown) return std::string(kNothing);
-  return text(ratio);
+  return cellText(ratio);
 }
 
 // "exec/power" of one entry of the capabilities.
@@ -48,7 +48,7 @@ std::string performanceText(const Json& device, const char* kind) {
 
 std::string listText(const Json& list) {
   std::vector<std::string> parts;
-  for (const Json& entry : list.is_array() ? list : Json::array()) parts.push_back(text(entry));
+  for (const Json& entry : list.is_array() ? list : Json::array()) parts.push_back(cellText(entry));
   return parts.empty() ? std::string(kNothing) : fmt::format("{}", fmt::join(parts, ", "));
 }
 
@@ -60,11 +60,11 @@ std::string isolationText(const Json& devices) {
     if (!measures.is_array() || measures.empty()) continue;
     std::vector<TableRow> rows;
     for (const Json& measure : measures) {
-      rows.push_back({"  " + text(member(measure, "measure")), text(member(measure, "state")),
-                      text(member(measure, "detail"))});
+      rows.push_back({"  " + cellText(member(measure, "measure")),
+                      cellText(member(measure, "state")), cellText(member(measure, "detail"))});
     }
     result +=
-        fmt::format("\nisolation of {}:\n{}", text(member(device, "name")), alignedRows(rows));
+        fmt::format("\nisolation of {}:\n{}", cellText(member(device, "name")), alignedRows(rows));
   }
   return result;
 }
@@ -78,11 +78,11 @@ Result<std::string> deviceTable(std::string_view json) {
                                  "RELAXED", "PROCESS", "MANIFEST", "FEATURES"}};
   const Json& devices = member(document, "devices");
   for (const Json& device : devices.is_array() ? devices : Json::array()) {
-    rows.push_back({text(member(device, "name")), text(member(device, "type")),
-                    text(member(device, "hal_version")), text(member(device, "version")),
-                    text(member(device, "feature_level")), performanceText(device, "float32"),
+    rows.push_back({cellText(member(device, "name")), cellText(member(device, "type")),
+                    cellText(member(device, "hal_version")), cellText(member(device, "version")),
+                    cellText(member(device, "feature_level")), performanceText(device, "float32"),
                     performanceText(device, "quant8"), performanceText(device, "relaxed"),
-                    text(member(device, "process_id")), text(member(device, "manifest")),
+                    cellText(member(device, "process_id")), cellText(member(device, "manifest")),
                     listText(member(device, "features"))});
   }
   std::string result = alignedRows(rows);
@@ -91,8 +91,8 @@ Result<std::string> deviceTable(std::string_view json) {
   if (problems.is_array() && !problems.empty()) {
     result += "\nmanifests that could not be used:\n";
     for (const Json& problem : problems) {
-      result += fmt::format("  {}: {}\n", text(member(problem, "manifest")),
-                            text(member(problem, "reason")));
+      result += fmt::format("  {}: {}\n", cellText(member(problem, "manifest")),
+                            cellText(member(problem, "reason")));
     }
   }
   return result;

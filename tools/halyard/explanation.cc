@@ -36,10 +36,6 @@ std::string rangesText(std::vector<uint32_t> indexes, size_t most) {
   return text;
 }
 
-std::string stringOf(const Json& object, const char* key) {
-  return printable(object.at(key).get<std::string>());
-}
-
 std::string bytesText(uint64_t bytes) {
   if (bytes >= 1000000) return fmt::format("{:.1f} MB", static_cast<double>(bytes) / 1e6);
   return fmt::format("{} B", bytes);
@@ -52,7 +48,7 @@ std::string cacheLine(const Json& cache) {
   const uint64_t written = cache.at("bytes_written").get<uint64_t>();
   if (read != 0) text += fmt::format(", {} read", bytesText(read));
   if (written != 0) text += fmt::format(", {} written", bytesText(written));
-  const std::string reason = stringOf(cache, "reason");
+  const std::string reason = printableMember(cache, "reason");
   if (!reason.empty()) text += ", " + reason;
   std::string stages;
   for (const char* stage : {"key", "open", "load", "compile", "save"}) {
@@ -109,14 +105,14 @@ class Explanation {
         {"PARTITION", "DEVICE", "OPERATIONS", "PREDICTED", "MEASURED", "IN", "OUT", "COPIED"}};
     for (size_t i = 0; i < partitions_.size(); ++i) {
       const Json& partition = partitions_[i];
-      const std::string within = stringOf(partition, "within");
+      const std::string within = printableMember(partition, "within");
       const std::string operations =
           within.empty()
               ? rangesText(partition.at("operations").get<std::vector<uint32_t>>(), kMostRanges)
               : fmt::format("{} in {}", partition.at("operation_count").get<uint32_t>(), within);
       const Json& measured = partition.at("measured_mean_ns");
       const Json& copied = partition.at("copied_bytes_mean");
-      rows.push_back({std::to_string(i), stringOf(partition, "device"), operations,
+      rows.push_back({std::to_string(i), printableMember(partition, "device"), operations,
                       durationText(predicted(partition)) +
                           (partition.at("sizes_unknown").get<bool>() ? " at least" : ""),
                       measured.is_null() ? "-" : durationText(measured.get<double>()),
@@ -130,7 +126,7 @@ class Explanation {
   std::string shadow() const {
     const auto interval = shadow_.value("interval", uint32_t{0});
     if (interval == 0) return {};
-    const std::string off = stringOf(shadow_, "off");
+    const std::string off = printableMember(shadow_, "off");
     if (!off.empty()) return fmt::format("\nshadow  nothing is verified: {}\n", off);
     std::string text = fmt::format(
         "\nshadow  1 execution in {}: {} verified, {} of them wrong, largest error {:.3g}\n",
@@ -138,7 +134,7 @@ class Explanation {
         shadow_.at("largest_absolute_error").get<double>());
     for (const Json& skipped : shadow_.at("skipped")) {
       text += fmt::format("        {} not verified: {}\n", skipped.at("count").get<uint64_t>(),
-                          stringOf(skipped, "reason"));
+                          printableMember(skipped, "reason"));
     }
     return text;
   }
@@ -168,10 +164,10 @@ class Explanation {
     std::vector<TableRow> rows = {{"OPERATION", "TYPE", "DEVICE", "PARTITION"}};
     for (const Json& operation : operations_) {
       const int partition = operation.at("partition").get<int>();
-      std::string device = stringOf(operation, "device");
+      std::string device = printableMember(operation, "device");
       if (operation.at("interpreted").get<bool>()) device = "the runtime";
       rows.push_back({fmt::format("#{}", operation.at("index").get<uint32_t>()),
-                      stringOf(operation, "type"), device.empty() ? "-" : device,
+                      printableMember(operation, "type"), device.empty() ? "-" : device,
                       partition < 0 ? "-" : std::to_string(partition)});
     }
     return "\n" + alignedRows(rows);
@@ -207,11 +203,11 @@ class Explanation {
     std::vector<Device> devices;
     for (const Json& operation : operations_) {
       for (const Json& other : operation.at("others")) {
-        const std::string name = stringOf(other, "device");
+        const std::string name = printableMember(other, "device");
         auto device = std::find_if(devices.begin(), devices.end(),
                                    [&](const Device& each) { return each.name == name; });
         if (device == devices.end()) device = devices.insert(device, {name, {}});
-        const std::string reason = stringOf(other, "reason");
+        const std::string reason = printableMember(other, "reason");
         const std::string kind = options_.everyOperation ? reason : kindOf(reason);
         auto known = std::find_if(device->reasons.begin(), device->reasons.end(),
                                   [&](const Reason& each) { return each.kind == kind; });
@@ -243,16 +239,16 @@ class Explanation {
     std::string text;
     for (const Json& event : events_) {
       if (text.empty()) text = "\nwhat went another way:\n";
-      text += fmt::format("  {}", stringOf(event, "kind"));
-      const std::string device = stringOf(event, "device");
-      const std::string target = stringOf(event, "target");
+      text += fmt::format("  {}", printableMember(event, "kind"));
+      const std::string device = printableMember(event, "device");
+      const std::string target = printableMember(event, "target");
       if (!device.empty()) text += " on " + device;
       if (!target.empty()) text += ", now " + target;
       const auto operations = event.at("operations").get<std::vector<uint32_t>>();
       if (!operations.empty()) text += ", " + rangesText(operations, kMostRanges);
       const auto count = event.at("count").get<uint64_t>();
       if (count > 1) text += fmt::format(", {} times", count);
-      text += fmt::format(": {}\n", stringOf(event, "cause"));
+      text += fmt::format(": {}\n", printableMember(event, "cause"));
     }
     return text;
   }
@@ -271,7 +267,7 @@ Result<std::string> devicesText(std::string_view json) {
     const Json document = Json::parse(json);
     std::vector<std::pair<std::string, std::vector<uint32_t>>> devices;
     for (const Json& partition : document.at("partitions")) {
-      const std::string name = stringOf(partition, "device");
+      const std::string name = printableMember(partition, "device");
       auto device = std::find_if(devices.begin(), devices.end(),
                                  [&](const auto& each) { return each.first == name; });
       if (device == devices.end()) device = devices.insert(device, {name, {}});

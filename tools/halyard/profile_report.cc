@@ -13,16 +13,12 @@ namespace {
 
 using Json = nlohmann::json;
 
-std::string durationText(const Json& nanoseconds) {
+std::string durationOrDash(const Json& nanoseconds) {
   if (nanoseconds.is_null()) return "-";
   const double ns = nanoseconds.get<double>();
   if (ns >= 1e9) return fmt::format("{:.3g} s", ns / 1e9);
   if (ns >= 1e6) return fmt::format("{:.3g} ms", ns / 1e6);
   return fmt::format("{:.3g} us", ns / 1e3);
-}
-
-std::string stringOf(const Json& object, const char* key) {
-  return printable(object.at(key).get<std::string>());
 }
 
 // "4.2 GFLOP/s": an amount, divided by a time in nanoseconds.
@@ -32,7 +28,7 @@ std::string rateText(const Json& amount, const Json& nanoseconds, std::string_vi
 }
 
 std::string placeText(const Json& entry) {
-  const std::string device = stringOf(entry, "device");
+  const std::string device = printableMember(entry, "device");
   if (entry.at("process").is_null()) return device;
   return fmt::format("{} ({})", device, entry.at("process").get<int64_t>());
 }
@@ -65,9 +61,9 @@ class ProfileText {
     for (const Json* each : chosen) {
       const Json& share = each->at("share");
       rows.push_back(
-          {fmt::format("#{} {}", each->at("index").get<uint32_t>(), stringOf(*each, "type")),
+          {fmt::format("#{} {}", each->at("index").get<uint32_t>(), printableMember(*each, "type")),
            placeText(*each), fmt::format("{}", each->at("count").get<uint64_t>()),
-           durationText(each->at("median_ns")),
+           durationOrDash(each->at("median_ns")),
            share.is_null() ? "-" : fmt::format("{:.1f} %", 100 * share.get<double>()),
            rateText(each->at("flop"), each->at("median_ns"), "GFLOP/s"),
            rateText(each->at("bytes"), each->at("median_ns"), "GB/s")});
@@ -92,9 +88,10 @@ class ProfileText {
       rows.push_back({fmt::format("{}", each.at("index").get<size_t>()), placeText(each),
                       fmt::format("{}", each.at("operations").get<size_t>()),
                       fmt::format("{}", each.at("count").get<uint64_t>()),
-                      durationText(each.at("median_ns")), durationText(each.at("device_median_ns")),
-                      durationText(each.at("operations_median_ns")),
-                      durationText(each.at("overhead_median_ns"))});
+                      durationOrDash(each.at("median_ns")),
+                      durationOrDash(each.at("device_median_ns")),
+                      durationOrDash(each.at("operations_median_ns")),
+                      durationOrDash(each.at("overhead_median_ns"))});
     }
     return "\nmedians of an execution\n" + alignedRows(rows);
   }
@@ -155,10 +152,10 @@ class ProfileText {
   std::string remarks() const {
     std::string text;
     for (const Json& process : document_.at("processes")) {
-      const std::string name =
-          fmt::format("{} ({})", stringOf(process, "name"), process.at("process").get<int64_t>());
+      const std::string name = fmt::format("{} ({})", printableMember(process, "name"),
+                                           process.at("process").get<int64_t>());
       if (!process.at("problem").is_null()) {
-        text += fmt::format("{} recorded nothing: {}\n", name, stringOf(process, "problem"));
+        text += fmt::format("{} recorded nothing: {}\n", name, printableMember(process, "problem"));
       }
       if (const auto lost = process.at("lost").get<uint64_t>(); lost > 0) {
         text += fmt::format("{}: there was no room for {} slices\n", name, lost);

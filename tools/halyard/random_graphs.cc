@@ -31,7 +31,7 @@ using random_graphs::Choice;
 using random_graphs::Verdict;
 using Json = nlohmann::json;
 
-constexpr double kDefaultTimeout = 60;
+constexpr double kDefaultGraphTimeout = 60;
 
 struct RandomGraphsOptions {
   std::string device;
@@ -42,7 +42,7 @@ struct RandomGraphsOptions {
   std::vector<std::string> types;
   std::string folder = ".";
   unsigned jobs = std::max(1U, std::thread::hardware_concurrency());
-  double timeout = kDefaultTimeout;
+  double timeout = kDefaultGraphTimeout;
 };
 
 std::string dumped(const Json& json) {

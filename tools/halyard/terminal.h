@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include <string>
 #include <string_view>
 #include <utility>
 
@@ -24,5 +25,11 @@ void print(fmt::format_string<Args...> format, Args&&... args) {
 Status flushOutput();
 
 using report::printable;
+
+// The text that an object of JSON has under a key.
+template <typename Json>
+std::string printableMember(const Json& object, const char* key) {
+  return printable(object.at(key).template get<std::string>());
+}
 
 }  // namespace halyard::cli

@@ -259,7 +259,7 @@ CommandResult runValidate(const ValidateOptions& options) {
   return options.list ? validation.list() : validation.run();
 }
 
-std::string footer() {
+std::string validateFooter() {
   std::string text = "Areas:\n";
   for (const validation::Suite& suite : validation::allSuites()) {
     text += fmt::format("  {:<18}{}\n", suite.area, suite.what);
@@ -279,7 +279,7 @@ std::string footer() {
 Command addValidateCommand(CLI::App& parent) {
   auto options = std::make_shared<ValidateOptions>();
   CLI::App* app = parent.add_subcommand("validate", "Check a driver, and report its faults");
-  app->footer(footer());
+  app->footer(validateFooter());
   app->add_option("MANIFEST", options->target,
                   "The driver: its manifest's path, or the device's name as halyard run takes it")
       ->required();

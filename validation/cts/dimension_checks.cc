@@ -55,7 +55,7 @@ struct Combination {
   }
 };
 
-Result<client::Model> makeModel(const ApiWorld& world, const Combination& combination) {
+Result<client::Model> modelOfCombination(const ApiWorld& world, const Combination& combination) {
   HALYARD_ASSIGN_OR_RETURN(client::Model model, newModel());
   const Dims open = {0, 0};
   const Dims full = {kSize, kSize};
@@ -113,7 +113,7 @@ Status runOne(const ApiWorld& world, ANeuralNetworksCompilation* compilation,
 }
 
 Status tryCombination(const ApiWorld& world, const Combination& combination, bool fenced) {
-  HALYARD_ASSIGN_OR_RETURN(const auto model, makeModel(world, combination));
+  HALYARD_ASSIGN_OR_RETURN(const auto model, modelOfCombination(world, combination));
   HALYARD_ASSIGN_OR_RETURN(const bool takes, world.takes(model, 2));
   if (!takes) return okStatus();
   HALYARD_ASSIGN_OR_RETURN(const auto compilation, world.compile(model));

@@ -12,7 +12,7 @@ namespace {
 using misuse::Misuse;
 
 // Reports all rows that fail, not only the first.
-CheckResult tryAll(const ApiWorld& world, const std::vector<Misuse>& rows) {
+CheckResult tryAllMisuses(const ApiWorld& world, const std::vector<Misuse>& rows) {
   std::vector<std::string> found;
   for (const Misuse& row : rows) {
     // The log shows the row if the check's process ends.
@@ -44,7 +44,7 @@ void listMisuseChecks(ApiChecks& checks) {
     std::string what = fmt::format("{} refuses each of {} misuses, and leaves all as it was",
                                    function, rows.size());
     checks.addAny("misuse/" + function, std::move(what),
-                  [rows = std::move(rows)](ApiWorld& world) { return tryAll(world, rows); });
+                  [rows = std::move(rows)](ApiWorld& world) { return tryAllMisuses(world, rows); });
   }
   checks.addAny("misuse/free", "functions that free ignore NULL", freesNothing);
 }

@@ -154,7 +154,7 @@ Status endModel(const client::Model& model, const ModelCase& c) {
 }
 
 // The finished model.
-Result<client::Model> makeModel(const ModelCase& c) {
+Result<client::Model> modelOfCase(const ModelCase& c) {
   HALYARD_ASSIGN_OR_RETURN(client::Model model, beginModel(c));
   const uint32_t extent = c.tested == Tested::CONSTANT ? c.a : kRight;
   const std::vector<uint8_t> constant = encode(c.type, counting(extent, 10));
@@ -371,7 +371,7 @@ std::string textOf(const ModelCase& c) {
                      c.a, c.b);
 }
 
-CheckResult tryAll(const ApiWorld& world, int32_t type, Tested tested, size_t step) {
+CheckResult tryAllCases(const ApiWorld& world, int32_t type, Tested tested, size_t step) {
   size_t runs = 0;
   size_t left = 0;
   for (const ModelCase& c : modelCases(type, tested)) {
@@ -385,7 +385,7 @@ CheckResult tryAll(const ApiWorld& world, int32_t type, Tested tested, size_t st
       }
       if (c.known != Known::ALL) continue;
     }
-    HALYARD_ASSIGN_OR_RETURN(const auto model, makeModel(c), "{}", textOf(c));
+    HALYARD_ASSIGN_OR_RETURN(const auto model, modelOfCase(c), "{}", textOf(c));
     HALYARD_ASSIGN_OR_RETURN(const bool takes, world.takes(model, 2));
     // A model with a contradiction may be unsupported. If every execution of it fails, it must
     // still compile.
@@ -427,7 +427,7 @@ void listUnspecifiedChecks(ApiChecks& checks) {
           "what is known of dimensions, in the model and at the execution, decides what each call "
           "answers",
           [type = type, i, step](ApiWorld& world) {
-            return tryAll(world, type, static_cast<Tested>(i), step);
+            return tryAllCases(world, type, static_cast<Tested>(i), step);
           });
       check.expectedSeconds = 0.1;
     }

@@ -79,7 +79,7 @@ void enlargeOpenShapes(Computed& c) {
   }
 }
 
-const Defect kDefects[] = {
+const Defect kApiDefects[] = {
     {.name = "first-result-again",
      .what = "gives the results of a prepared model's first execution ever again",
      .check = "api/execution/reusable/compute",
@@ -163,6 +163,6 @@ const Defect kDefects[] = {
 
 }  // namespace
 
-std::span<const Defect> apiDefects() { return kDefects; }
+std::span<const Defect> apiDefects() { return kApiDefects; }
 
 }  // namespace halyard::defects

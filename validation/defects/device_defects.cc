@@ -48,7 +48,7 @@ constexpr MemoryFlaws kOneMemory = {.isSeparate = false};
 constexpr MemoryFlaws kEndsWithModel = {.outlivesModel = false};
 constexpr std::string_view kOwnMemory = R"({"own_memory": {}})";
 
-const Defect kDefects[] = {
+const Defect kDeviceDefects[] = {
     {.name = "memory-ignores-copies",
      .what = "has memory of its own, and ignores copies into a buffer",
      .check = "hal/memory/copies",
@@ -272,6 +272,6 @@ void invertOutputs(Computed& c) {
   }
 }
 
-std::span<const Defect> deviceDefects() { return kDefects; }
+std::span<const Defect> deviceDefects() { return kDeviceDefects; }
 
 }  // namespace halyard::defects

@@ -70,7 +70,7 @@ bool has(const Model& model, OperationType type) {
                      [&](const Operation& operation) { return operation.type == type; });
 }
 
-const Defect kDefects[] = {
+const Defect kKernelDefects[] = {
     {.name = "ignored-activation",
      .what = "the activation fused into ADD, SUB and MUL is left out",
      .check = "conformance/add/plain",
@@ -288,6 +288,6 @@ const Defect kDefects[] = {
 
 }  // namespace
 
-std::span<const Defect> kernelDefects() { return kDefects; }
+std::span<const Defect> kernelDefects() { return kKernelDefects; }
 
 }  // namespace halyard::defects

@@ -29,7 +29,7 @@ bool isOneOfMany(const Computed& c) {
 
 std::mutex preparing;
 
-const Defect kDefects[] = {
+const Defect kLoadDefects[] = {
     {.name = "crash-in-parallel",
      .what = "dies when four executions run at once",
      .check = "crash/parallel-inference-stress",
@@ -115,6 +115,6 @@ const Defect kDefects[] = {
 
 }  // namespace
 
-std::span<const Defect> loadDefects() { return kDefects; }
+std::span<const Defect> loadDefects() { return kLoadDefects; }
 
 }  // namespace halyard::defects

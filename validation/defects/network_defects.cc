@@ -27,7 +27,7 @@ Scores scoresOf(const Computed& computed) {
   return {static_cast<uint8_t*>(computed.outputs[0].data), size};
 }
 
-const Defect kDefects[] = {
+const Defect kNetworkDefects[] = {
     {.name = "one-class-missed",
      .what = "in networks, members of one class are found in another",
      .check = "models/fashion_mnist_float/accuracy",
@@ -77,6 +77,6 @@ const Defect kDefects[] = {
 
 }  // namespace
 
-std::span<const Defect> networkDefects() { return kDefects; }
+std::span<const Defect> networkDefects() { return kNetworkDefects; }
 
 }  // namespace halyard::defects

@@ -49,7 +49,7 @@ void giveBrokenPipe(WireMessage& m) {
   });
 }
 
-const Defect kDefects[] = {
+const Defect kWireAnswerDefects[] = {
     {.name = "wrong-status",
      .what = "answers GENERAL_FAILURE where a model is wrong",
      .check = "hal/model/V1_no_operation@1.0",
@@ -291,6 +291,6 @@ const Defect kDefects[] = {
 
 }  // namespace
 
-std::span<const Defect> wireAnswerDefects() { return kDefects; }
+std::span<const Defect> wireAnswerDefects() { return kWireAnswerDefects; }
 
 }  // namespace halyard::defects

@@ -66,7 +66,7 @@ void completeSizes(wire::Subgraph::Builder subgraph, capnp::List<uint32_t>::Buil
   }
 }
 
-const Defect kDefects[] = {
+const Defect kWireModelDefects[] = {
     {.name = "unchecked-loop-sizes",
      .what = "takes loops of unknown sizes",
      .check = "hal/model/V15_while_input_of_unknown_size@1.3",
@@ -336,6 +336,6 @@ const Defect kDefects[] = {
 
 }  // namespace
 
-std::span<const Defect> wireModelDefects() { return kDefects; }
+std::span<const Defect> wireModelDefects() { return kWireModelDefects; }
 
 }  // namespace halyard::defects

@@ -9,7 +9,7 @@
 namespace halyard::validation {
 namespace {
 
-using Json = nlohmann::ordered_json;
+using OrderedJson = nlohmann::ordered_json;
 
 constexpr Outcome kOutcomes[] = {
     Outcome::PASSED,          Outcome::FAILED,           Outcome::HANG,   Outcome::CRASH,
@@ -162,43 +162,43 @@ std::string summaryText(const Report& report) {
 }
 
 std::string jsonText(const Report& report) {
-  Json checks = Json::array();
+  OrderedJson checks = OrderedJson::array();
   for (const CheckRecord& record : report.records) {
-    Json one = {{"area", record.area},
-                {"check", record.name},
-                {"what", record.what},
-                {"requirements", record.requirements},
-                {"outcome", outcomeName(record.outcome)},
-                {"seconds", record.seconds}};
+    OrderedJson one = {{"area", record.area},
+                       {"check", record.name},
+                       {"what", record.what},
+                       {"requirements", record.requirements},
+                       {"outcome", outcomeName(record.outcome)},
+                       {"seconds", record.seconds}};
     if (!record.reason.empty()) one["reason"] = record.reason;
     for (const Figure& figure : record.figures) one["figures"][figure.name] = figure.value;
     if (!record.log.empty()) one["log"] = record.log;
     if (!record.repeat.empty()) one["repeat"] = record.repeat;
     checks.push_back(std::move(one));
   }
-  Json areas = Json::object();
+  OrderedJson areas = OrderedJson::object();
   for (const AreaCounts& area : report.areas()) {
-    Json counts = Json::object();
+    OrderedJson counts = OrderedJson::object();
     for (const Outcome outcome : kOutcomes) {
       counts[std::string(outcomeName(outcome))] = area.of(outcome);
     }
     counts["seconds"] = area.seconds;
     areas[area.area] = std::move(counts);
   }
-  const Json document = {{"device", report.device},
-                         {"version", report.version},
-                         {"hal_version", report.hal},
-                         {"target", report.target},
-                         {"expectations", report.expectations},
-                         {"full", report.full},
-                         {"stopped_early", report.stoppedEarly},
-                         {"began", report.began},
-                         {"seconds", report.seconds},
-                         {"passed", report.passed()},
-                         {"problems", report.problems},
-                         {"areas", std::move(areas)},
-                         {"checks", std::move(checks)}};
-  return document.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
+  const OrderedJson document = {{"device", report.device},
+                                {"version", report.version},
+                                {"hal_version", report.hal},
+                                {"target", report.target},
+                                {"expectations", report.expectations},
+                                {"full", report.full},
+                                {"stopped_early", report.stoppedEarly},
+                                {"began", report.began},
+                                {"seconds", report.seconds},
+                                {"passed", report.passed()},
+                                {"problems", report.problems},
+                                {"areas", std::move(areas)},
+                                {"checks", std::move(checks)}};
+  return document.dump(1, ' ', false, OrderedJson::error_handler_t::replace) + "\n";
 }
 
 std::string junitText(const Report& report) {

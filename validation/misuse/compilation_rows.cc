@@ -15,7 +15,7 @@ int createFor(World& w, ANeuralNetworksModel* model, const Devices& devices, uin
 }
 void expectNull(World& w) { w.expectOutIsNull(); }
 
-std::vector<Misuse> createRows() {
+std::vector<Misuse> compilationCreateRows() {
   const std::string forDevices = "Compilation_createForDevices_";
   return {
       {"Compilation_create_NullModel", kUnexpectedNull, "model is null",
@@ -64,10 +64,11 @@ std::vector<Misuse> createRows() {
   };
 }
 
-using Setter = std::function<int(World&, ANeuralNetworksCompilation*)>;
+using CompilationSetter = std::function<int(World&, ANeuralNetworksCompilation*)>;
 
 // The rows that are the same for every function that changes a compilation.
-void addSetter(std::vector<Misuse>& rows, const std::string& name, const Setter& set) {
+void addCompilationSetter(std::vector<Misuse>& rows, const std::string& name,
+                          const CompilationSetter& set) {
   rows.push_back({name + "_NullCompilation", kUnexpectedNull, "compilation is null",
                   [=](World& w) { return set(w, nullptr); }});
   rows.push_back({name + "_FinishedCompilation", kBadState, "the compilation is finished",
@@ -77,26 +78,27 @@ void addSetter(std::vector<Misuse>& rows, const std::string& name, const Setter&
 }
 // Expects that the compilation can still be finished after the failed call.
 void expectUsable(World& w) { ROW_OK(ANeuralNetworksCompilation_finish(w.usedCompilation)); }
-Misuse badValue(const std::string& name, const std::string& text, const Setter& set) {
+Misuse badValue(const std::string& name, const std::string& text, const CompilationSetter& set) {
   return {name, kBadData, text,
           [=](World& w) { return set(w, w.usedCompilation = w.compilation()); }, expectUsable};
 }
 
-std::vector<Misuse> setterRows() {
+std::vector<Misuse> compilationSetterRows() {
   constexpr auto setPreference = ANeuralNetworksCompilation_setPreference;
   constexpr auto setPriority = ANeuralNetworksCompilation_setPriority;
   constexpr auto setTimeout = ANeuralNetworksCompilation_setTimeout;
   constexpr auto setCaching = ANeuralNetworksCompilation_setCaching;
   static constexpr uint8_t kToken[ANEURALNETWORKS_BYTE_SIZE_OF_CACHE_TOKEN] = {};
   std::vector<Misuse> rows;
-  addSetter(rows, "Compilation_setPreference",
-            [](World&, ANeuralNetworksCompilation* c) { return setPreference(c, 1); });
-  addSetter(rows, "Compilation_setPriority",
-            [](World&, ANeuralNetworksCompilation* c) { return setPriority(c, 100); });
-  addSetter(rows, "Compilation_setTimeout",
-            [](World&, ANeuralNetworksCompilation* c) { return setTimeout(c, 1); });
-  addSetter(rows, "Compilation_setCaching",
-            [](World&, ANeuralNetworksCompilation* c) { return setCaching(c, "/tmp", kToken); });
+  addCompilationSetter(rows, "Compilation_setPreference",
+                       [](World&, ANeuralNetworksCompilation* c) { return setPreference(c, 1); });
+  addCompilationSetter(rows, "Compilation_setPriority",
+                       [](World&, ANeuralNetworksCompilation* c) { return setPriority(c, 100); });
+  addCompilationSetter(rows, "Compilation_setTimeout",
+                       [](World&, ANeuralNetworksCompilation* c) { return setTimeout(c, 1); });
+  addCompilationSetter(rows, "Compilation_setCaching", [](World&, ANeuralNetworksCompilation* c) {
+    return setCaching(c, "/tmp", kToken);
+  });
   for (const int32_t preference : {3, 40, -1}) {
     rows.push_back(badValue(
         "Compilation_setPreference_Value" + std::string(preference < 0 ? "Minus" : "") +
@@ -128,7 +130,7 @@ std::vector<Misuse> setterRows() {
   return rows;
 }
 
-std::vector<Misuse> finishRows() {
+std::vector<Misuse> compilationFinishRows() {
   constexpr auto finish = ANeuralNetworksCompilation_finish;
   return {
       {"Compilation_finish_NullCompilation", kUnexpectedNull, "compilation is null",
@@ -196,7 +198,8 @@ std::vector<Misuse> preferredRows() {
 }  // namespace
 
 std::vector<Misuse> compilationMisuses() {
-  return joined({createRows(), setterRows(), finishRows(), preferredRows()});
+  return joined(
+      {compilationCreateRows(), compilationSetterRows(), compilationFinishRows(), preferredRows()});
 }
 
 }  // namespace halyard::misuse

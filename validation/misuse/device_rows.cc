@@ -4,8 +4,6 @@
 namespace halyard::misuse {
 namespace {
 
-ANeuralNetworksDevice* stranger(World& w) { return reinterpret_cast<ANeuralNetworksDevice*>(&w); }
-
 // The null checks of a function (device, result), and the check of a device that does not exist.
 template <typename Function, typename T>
 void addQuery(std::vector<Misuse>& rows, const std::string& name, const std::string& argument,

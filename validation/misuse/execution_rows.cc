@@ -7,11 +7,12 @@ namespace halyard::misuse {
 namespace {
 
 using Execution = ANeuralNetworksExecution;
-using Setter = std::function<int(World&, Execution*)>;
+using ExecutionSetter = std::function<int(World&, Execution*)>;
 
 // The rows that are the same for every function that changes an execution: it must not have been
 // started.
-void addSetter(std::vector<Misuse>& rows, const std::string& name, const Setter& set) {
+void addExecutionSetter(std::vector<Misuse>& rows, const std::string& name,
+                        const ExecutionSetter& set) {
   const std::string text = "the execution has been started";
   rows.push_back({name + "_NullExecution", kUnexpectedNull, "execution is null",
                   [=](World& w) { return set(w, nullptr); }});
@@ -23,7 +24,7 @@ void addSetter(std::vector<Misuse>& rows, const std::string& name, const Setter&
                   [=](World& w) { return set(w, w.failedExecution()); }});
 }
 
-std::vector<Misuse> setterRows() {
+std::vector<Misuse> executionSetterRows() {
   std::vector<Misuse> rows = {
       {"Execution_create_NullCompilation", kUnexpectedNull, "compilation is null",
        [](World& w) { return ANeuralNetworksExecution_create(nullptr, w.out<Execution>()); }},
@@ -89,29 +90,32 @@ std::vector<Misuse> setterRows() {
       {"Execution_setTimeout_DevicesOfTheRuntimesChoice", kBadData, needsOne, [](World& w) {
          return ANeuralNetworksExecution_setTimeout(w.computed(w.freelyCompiled()), 1);
        }});
-  addSetter(rows, "Execution_setReusable",
-            [](World&, Execution* e) { return ANeuralNetworksExecution_setReusable(e, true); });
-  addSetter(rows, "Execution_enableInputAndOutputPadding", [](World&, Execution* e) {
+  addExecutionSetter(rows, "Execution_setReusable", [](World&, Execution* e) {
+    return ANeuralNetworksExecution_setReusable(e, true);
+  });
+  addExecutionSetter(rows, "Execution_enableInputAndOutputPadding", [](World&, Execution* e) {
     return ANeuralNetworksExecution_enableInputAndOutputPadding(e, true);
   });
-  addSetter(rows, "Execution_setLoopTimeout",
-            [](World&, Execution* e) { return ANeuralNetworksExecution_setLoopTimeout(e, 1); });
-  addSetter(rows, "Execution_setMeasureTiming", [](World&, Execution* e) {
+  addExecutionSetter(rows, "Execution_setLoopTimeout", [](World&, Execution* e) {
+    return ANeuralNetworksExecution_setLoopTimeout(e, 1);
+  });
+  addExecutionSetter(rows, "Execution_setMeasureTiming", [](World&, Execution* e) {
     return ANeuralNetworksExecution_setMeasureTiming(e, true);
   });
-  addSetter(rows, "Execution_setTimeout",
-            [](World&, Execution* e) { return ANeuralNetworksExecution_setTimeout(e, 1); });
+  addExecutionSetter(rows, "Execution_setTimeout", [](World&, Execution* e) {
+    return ANeuralNetworksExecution_setTimeout(e, 1);
+  });
   // The state is checked before the index.
-  addSetter(rows, "Execution_setInput", [](World& w, Execution* e) {
+  addExecutionSetter(rows, "Execution_setInput", [](World& w, Execution* e) {
     return ANeuralNetworksExecution_setInput(e, 9, nullptr, w.values, 8);
   });
-  addSetter(rows, "Execution_setOutput", [](World& w, Execution* e) {
+  addExecutionSetter(rows, "Execution_setOutput", [](World& w, Execution* e) {
     return ANeuralNetworksExecution_setOutput(e, 9, nullptr, w.result, 8);
   });
-  addSetter(rows, "Execution_setInputFromMemory", [](World& w, Execution* e) {
+  addExecutionSetter(rows, "Execution_setInputFromMemory", [](World& w, Execution* e) {
     return ANeuralNetworksExecution_setInputFromMemory(e, 9, nullptr, w.memory(), 0, 8);
   });
-  addSetter(rows, "Execution_setOutputFromMemory", [](World& w, Execution* e) {
+  addExecutionSetter(rows, "Execution_setOutputFromMemory", [](World& w, Execution* e) {
     return ANeuralNetworksExecution_setOutputFromMemory(e, 9, nullptr, w.memory(), 0, 8);
   });
   return rows;
@@ -155,7 +159,7 @@ Execution* withActivation999(World& w) {
 }
 
 // The rows that are the same for every way to compute.
-void addWay(std::vector<Misuse>& rows, const std::string& name, const Setter& compute,
+void addWay(std::vector<Misuse>& rows, const std::string& name, const ExecutionSetter& compute,
             const std::function<void(World&)>& alsoAfter) {
   const auto after = [alsoAfter](std::function<void(World&)> more) {
     return [alsoAfter, more](World& w) {
@@ -422,7 +426,7 @@ std::vector<Misuse> durationRows() {
 }  // namespace
 
 std::vector<Misuse> executionMisuses() {
-  return joined({setterRows(), computeRows(), fencedRows(), shapeRows(), durationRows()});
+  return joined({executionSetterRows(), computeRows(), fencedRows(), shapeRows(), durationRows()});
 }
 
 }  // namespace halyard::misuse

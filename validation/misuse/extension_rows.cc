@@ -15,15 +15,15 @@ int32_t typeOf(ANeuralNetworksModel* model, const char* extension, uint16_t code
   return type;
 }
 // A new model with an operand 0 of a type of com.acme.things.
-ANeuralNetworksModel* with(World& w, uint16_t code, const Dims& dims) {
+ANeuralNetworksModel* withThing(World& w, uint16_t code, const Dims& dims) {
   ANeuralNetworksModel* const m = w.usedModel = w.model();
   ROW_OK(addOperand(m, typeOf(m, kThings, code), dims));
   return m;
 }
 
 // Calls addOperand with a type of an extension.
-std::function<int(World&)> adding(const char* name, uint16_t code, Dims dims, float scale = 0,
-                                  int32_t zeroPoint = 0) {
+std::function<int(World&)> addingOfExtension(const char* name, uint16_t code, Dims dims,
+                                             float scale = 0, int32_t zeroPoint = 0) {
   return [=](World& w) {
     ANeuralNetworksModel* const m = w.model();
     return addOperand(m, typeOf(m, name, code), dims, scale, zeroPoint);
@@ -85,7 +85,8 @@ std::vector<Misuse> typeRows() {
       // A well-formed name gets a prefix, even if no device offers the extension. The use of the
       // prefix then fails.
       {"Model_addOperand_TypeOfAnExtensionThatNobodyOffers", kBadData,
-       "no device offers the extension 'com.acme.missing'", adding("com.acme.missing", 0, {2})},
+       "no device offers the extension 'com.acme.missing'",
+       addingOfExtension("com.acme.missing", 0, {2})},
   };
   for (const std::string name : {"things", "com.Acme.things", "com acme.things", ""}) {
     const std::string label = name.empty()       ? "EmptyName"
@@ -104,19 +105,19 @@ std::vector<Misuse> typeRows() {
 std::vector<Misuse> offeredTypeRows() {
   return {
       {"Model_addOperand_TypeThatTheExtensionHasNot", kBadData,
-       "the extension 'com.acme.things' has no operand type 9", adding(kThings, 9, {2})},
+       "the extension 'com.acme.things' has no operand type 9", addingOfExtension(kThings, 9, {2})},
       {"Model_addOperand_TypeOfADisputedExtension", kBadData,
        "devices disagree about the extension 'com.acme.disputed'",
-       adding("com.acme.disputed", 1, {2})},
+       addingOfExtension("com.acme.disputed", 1, {2})},
       {"Model_addOperand_ExtensionScalarWithDimensions", kBadData, "is a scalar",
-       adding(kThings, kKnob, {2})},
+       addingOfExtension(kThings, kKnob, {2})},
       {"Model_addOperand_ExtensionTensorWithAScale", kBadData, "scale 0.5",
-       adding(kThings, kBlocks, {2}, 0.5f)},
+       addingOfExtension(kThings, kBlocks, {2}, 0.5f)},
       {"Model_addOperand_ExtensionTensorWithAZeroPoint", kBadData, "zero point 1",
-       adding(kThings, kBlocks, {2}, 0, 1)},
+       addingOfExtension(kThings, kBlocks, {2}, 0, 1)},
       // 6 bytes for each of 2^30 elements.
       {"Model_addOperand_ExtensionTensorThatOverflows", kBadData, "more than 4294967295 bytes",
-       adding(kThings, kBlocks, {32768, 32768})},
+       addingOfExtension(kThings, kBlocks, {32768, 32768})},
   };
 }
 
@@ -126,38 +127,38 @@ std::vector<Misuse> dataRows() {
       {"Model_setOperandExtensionData_NullModel", kUnexpectedNull, "model is null",
        [](World& w) { return setData(nullptr, 0, w.values, 8); }},
       {"Model_setOperandExtensionData_NullData", kUnexpectedNull, "data is null, length 8",
-       [](World& w) { return setData(with(w, kBlocks, {2}), 0, nullptr, 8); }},
+       [](World& w) { return setData(withThing(w, kBlocks, {2}), 0, nullptr, 8); }},
       {"Model_setOperandExtensionData_FinishedModel", kBadState, "finished",
        [](World& w) { return setData(w.finishedSum(), 0, w.values, 8); }},
       {"Model_setOperandExtensionData_InvalidModel", kBadState, "failed to finish",
        [](World& w) { return setData(w.invalid(), 0, w.values, 8); }},
       {"Model_setOperandExtensionData_IndexTooLarge", kBadData, "operand #1 of 1",
-       [](World& w) { return setData(with(w, kBlocks, {2}), 1, w.values, 8); }},
+       [](World& w) { return setData(withThing(w, kBlocks, {2}), 1, w.values, 8); }},
       {"Model_setOperandExtensionData_IndexNegative", kBadData, "operand #4294967295 of 1",
-       [](World& w) { return setData(with(w, kBlocks, {2}), -1, w.values, 8); }},
+       [](World& w) { return setData(withThing(w, kBlocks, {2}), -1, w.values, 8); }},
       {"Model_setOperandExtensionData_TypeOfNoExtension", kBadData,
        "is TENSOR_FLOAT32, expected an extension type",
        [](World& w) { return setData(w.sum(), 0, w.values, 8); }},
       {"Model_setOperandExtensionData_DataWithLengthZero", kBadData, "data of length 0",
-       [](World& w) { return setData(with(w, kBlocks, {2}), 0, w.values, 0); },
+       [](World& w) { return setData(withThing(w, kBlocks, {2}), 0, w.values, 0); },
        [](World& w) {
          ROW_OK(setData(w.usedModel, 0, w.values, 8));
          ROW_OK(setData(w.usedModel, 0, nullptr, 0));
        }},
       {"Model_setOperandValue_ExtensionTensorOfAnotherLength", kBadData, "which needs 12",
        [](World& w) {
-         return ANeuralNetworksModel_setOperandValue(with(w, kBlocks, {2}), 0, w.values, 16);
+         return ANeuralNetworksModel_setOperandValue(withThing(w, kBlocks, {2}), 0, w.values, 16);
        },
        [](World& w) {
          ROW_OK(ANeuralNetworksModel_setOperandValue(w.usedModel, 0, w.values, 12));
        }},
       {"Model_setOperandValue_ExtensionScalarOfAnotherLength", kBadData, "which needs 12",
        [](World& w) {
-         return ANeuralNetworksModel_setOperandValue(with(w, kKnob, {}), 0, w.values, 4);
+         return ANeuralNetworksModel_setOperandValue(withThing(w, kKnob, {}), 0, w.values, 4);
        }},
       {"Model_setOperandValue_ExtensionTensorOfUnknownDimensions", kBadData, "not all known",
        [](World& w) {
-         return ANeuralNetworksModel_setOperandValue(with(w, kBlocks, {0}), 0, w.values, 12);
+         return ANeuralNetworksModel_setOperandValue(withThing(w, kBlocks, {0}), 0, w.values, 12);
        }},
   };
 }

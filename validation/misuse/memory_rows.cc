@@ -6,7 +6,7 @@ namespace {
 
 using Memory = ANeuralNetworksMemory;
 
-std::vector<Misuse> createRows() {
+std::vector<Misuse> memoryCreateRows() {
   const auto fromFd = [](World& w, size_t size, int protection, int fd, size_t offset) {
     return ANeuralNetworksMemory_createFromFd(size, protection, fd, offset, w.out<Memory>());
   };
@@ -272,7 +272,7 @@ std::vector<Misuse> descRows() {
 }  // namespace
 
 std::vector<Misuse> memoryMisuses() {
-  return joined({createRows(), copyRows(), roleRows(), descRows()});
+  return joined({memoryCreateRows(), copyRows(), roleRows(), descRows()});
 }
 
 }  // namespace halyard::misuse

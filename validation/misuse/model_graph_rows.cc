@@ -23,7 +23,7 @@ ANeuralNetworksModel* parts(World& w) {
   ROW_OK(ANeuralNetworksModel_setOperandValue(m, 2, &none, sizeof none));
   return m;
 }
-std::function<int(World&)> adding(int32_t type, Dims inputs, Dims outputs) {
+std::function<int(World&)> addingOperation(int32_t type, Dims inputs, Dims outputs) {
   return [=](World& w) { return addOperation(parts(w), type, inputs, outputs); };
 }
 // Expects an unchanged model: it accepts a valid operation as its first one, and finishes.
@@ -39,7 +39,8 @@ std::vector<Misuse> operationRows() {
   const auto wrong = [](const std::string& what, int32_t type, Dims inputs, Dims outputs,
                         const std::string& text) {
     return Misuse{"Model_addOperation_" + what, kBadData, text,
-                  adding(type, std::move(inputs), std::move(outputs)), expectNoOperationWasAdded};
+                  addingOperation(type, std::move(inputs), std::move(outputs)),
+                  expectNoOperationWasAdded};
   };
 
   return {
@@ -181,7 +182,7 @@ int add(ANeuralNetworksModel* m, uint32_t a, uint32_t b, uint32_t out) {
   return addOperation(m, ANEURALNETWORKS_ADD, {a, b, 2}, {out});
 }
 
-std::vector<Misuse> finishRows() {
+std::vector<Misuse> modelFinishRows() {
   return {
       {"Model_finish_NullModel", kUnexpectedNull, "model is null",
        [](World&) { return finish(nullptr); }},
@@ -340,7 +341,7 @@ std::vector<Misuse> supportRows() {
 }  // namespace
 
 std::vector<Misuse> graphMisuses() {
-  return joined({operationRows(), interfaceRows(), finishRows(), supportRows()});
+  return joined({operationRows(), interfaceRows(), modelFinishRows(), supportRows()});
 }
 
 }  // namespace halyard::misuse

@@ -5,7 +5,8 @@ namespace halyard::misuse {
 namespace {
 
 // Calls addOperand on an empty model.
-std::function<int(World&)> adding(int32_t type, Dims dims, float scale = 0, int32_t zeroPoint = 0) {
+std::function<int(World&)> addingOperand(int32_t type, Dims dims, float scale = 0,
+                                         int32_t zeroPoint = 0) {
   return [=](World& w) {
     w.usedModel = w.model();
     return addOperand(w.usedModel, type, dims, scale, zeroPoint);
@@ -22,7 +23,7 @@ void expectNoOperandWasAdded(World& w) {
 Misuse badOperand(const std::string& what, int32_t type, Dims dims, float scale, int32_t zeroPoint,
                   const std::string& text) {
   return {"Model_addOperand_" + what, kBadData, text,
-          adding(type, std::move(dims), scale, zeroPoint), expectNoOperandWasAdded};
+          addingOperand(type, std::move(dims), scale, zeroPoint), expectNoOperandWasAdded};
 }
 
 std::vector<Misuse> operandRows() {
@@ -117,8 +118,8 @@ constexpr auto setFromMemory = ANeuralNetworksModel_setOperandValueFromMemory;
 constexpr auto setFromModel = ANeuralNetworksModel_setOperandValueFromModel;
 
 // A new model with an operand 0, of type float32 by default.
-ANeuralNetworksModel* with(World& w, const Dims& dims,
-                           int32_t type = ANEURALNETWORKS_TENSOR_FLOAT32) {
+ANeuralNetworksModel* withOperand(World& w, const Dims& dims,
+                                  int32_t type = ANEURALNETWORKS_TENSOR_FLOAT32) {
   w.usedModel = w.model();
   ROW_OK(addOperand(w.usedModel, type, dims));
   return w.usedModel;
@@ -129,31 +130,33 @@ std::vector<Misuse> valueRows() {
       {"Model_setOperandValue_NullModel", kUnexpectedNull, "model is null",
        [](World& w) { return setValue(nullptr, 0, w.values, 8); }},
       {"Model_setOperandValue_NullBuffer", kUnexpectedNull, "buffer is null, length 8",
-       [](World& w) { return setValue(with(w, {2}), 0, nullptr, 8); }},
+       [](World& w) { return setValue(withOperand(w, {2}), 0, nullptr, 8); }},
       {"Model_setOperandValue_FinishedModel", kBadState, "finished",
        [](World& w) { return setValue(w.finishedSum(), 0, w.values, 8); }},
       {"Model_setOperandValue_InvalidModel", kBadState, "failed to finish",
        [](World& w) { return setValue(w.invalid(), 0, w.values, 8); }},
       {"Model_setOperandValue_IndexTooLarge", kBadData, "operand #1 of 1",
-       [](World& w) { return setValue(with(w, {2}), 1, w.values, 8); }},
+       [](World& w) { return setValue(withOperand(w, {2}), 1, w.values, 8); }},
       {"Model_setOperandValue_IndexNegative", kBadData, "operand #4294967295 of 1",
-       [](World& w) { return setValue(with(w, {2}), -1, w.values, 8); }},
+       [](World& w) { return setValue(withOperand(w, {2}), -1, w.values, 8); }},
       {"Model_setOperandValue_BufferWithLengthZero", kBadData, "length 0",
-       [](World& w) { return setValue(with(w, {2}), 0, w.values, 0); }},
+       [](World& w) { return setValue(withOperand(w, {2}), 0, w.values, 0); }},
       {"Model_setOperandValue_UnknownRank", kBadData, "dimensions are not all known",
-       [](World& w) { return setValue(with(w, {}), 0, w.values, 8); }},
+       [](World& w) { return setValue(withOperand(w, {}), 0, w.values, 8); }},
       {"Model_setOperandValue_UnknownDimension", kBadData, "dimensions are not all known",
        [](World& w) {
-         return setValue(with(w, {2, 0}), 0, w.values, 8);
+         return setValue(withOperand(w, {2, 0}), 0, w.values, 8);
        }},
       {"Model_setOperandValue_TooShort", kBadData, "4 bytes for TENSOR_FLOAT32[2], which needs 8",
-       [](World& w) { return setValue(with(w, {2}), 0, w.values, 4); }},
+       [](World& w) { return setValue(withOperand(w, {2}), 0, w.values, 4); }},
       {"Model_setOperandValue_TooLong", kBadData, "12 bytes for TENSOR_FLOAT32[2], which needs 8",
-       [](World& w) { return setValue(with(w, {2}), 0, w.values, 12); }},
+       [](World& w) { return setValue(withOperand(w, {2}), 0, w.values, 12); }},
       {"Model_setOperandValue_ScalarOfTheWrongSize", kBadData, "8 bytes for INT32, which needs 4",
-       [](World& w) { return setValue(with(w, {}, ANEURALNETWORKS_INT32), 0, w.values, 8); }},
+       [](World& w) {
+         return setValue(withOperand(w, {}, ANEURALNETWORKS_INT32), 0, w.values, 8);
+       }},
       {"Model_setOperandValue_LengthAbove32Bits", kBadData, "at most 4294967295",
-       [](World& w) { return setValue(with(w, {2}), 0, w.values, size_t{1} << 32); }},
+       [](World& w) { return setValue(withOperand(w, {2}), 0, w.values, size_t{1} << 32); }},
       // The earlier value stays.
       {"Model_setOperandValue_ReplacedByTheWrongLength", kBadData, "which needs 4",
        [](World& w) { return setValue(w.usedModel = w.sum(), 2, w.values, 8); },
@@ -178,59 +181,71 @@ std::vector<Misuse> valueRows() {
       {"Model_setOperandValueFromMemory_NullModel", kUnexpectedNull, "model is null",
        [](World& w) { return setFromMemory(nullptr, 0, w.memory(), 0, 8); }},
       {"Model_setOperandValueFromMemory_NullMemory", kUnexpectedNull, "memory is null",
-       [](World& w) { return setFromMemory(with(w, {2}), 0, nullptr, 0, 8); }},
+       [](World& w) { return setFromMemory(withOperand(w, {2}), 0, nullptr, 0, 8); }},
       {"Model_setOperandValueFromMemory_FinishedModel", kBadState, "finished",
        [](World& w) { return setFromMemory(w.finishedSum(), 0, w.memory(), 0, 8); }},
       {"Model_setOperandValueFromMemory_InvalidModel", kBadState, "failed to finish",
        [](World& w) { return setFromMemory(w.invalid(), 0, w.memory(), 0, 8); }},
       {"Model_setOperandValueFromMemory_IndexTooLarge", kBadData, "operand #1 of 1",
-       [](World& w) { return setFromMemory(with(w, {2}), 1, w.memory(), 0, 8); }},
+       [](World& w) { return setFromMemory(withOperand(w, {2}), 1, w.memory(), 0, 8); }},
       {"Model_setOperandValueFromMemory_IndexNegative", kBadData, "operand #4294967295 of 1",
-       [](World& w) { return setFromMemory(with(w, {2}), -1, w.memory(), 0, 8); }},
+       [](World& w) { return setFromMemory(withOperand(w, {2}), -1, w.memory(), 0, 8); }},
       {"Model_setOperandValueFromMemory_UnknownDimension", kBadData, "not all known",
-       [](World& w) { return setFromMemory(with(w, {0}), 0, w.memory(), 0, 8); }},
+       [](World& w) { return setFromMemory(withOperand(w, {0}), 0, w.memory(), 0, 8); }},
       {"Model_setOperandValueFromMemory_UnknownRank", kBadData, "not all known",
-       [](World& w) { return setFromMemory(with(w, {}), 0, w.memory(), 0, 8); }},
+       [](World& w) { return setFromMemory(withOperand(w, {}), 0, w.memory(), 0, 8); }},
       {"Model_setOperandValueFromMemory_WrongLength", kBadData, "12 bytes for TENSOR_FLOAT32[2]",
-       [](World& w) { return setFromMemory(with(w, {2}), 0, w.memory(), 0, 12); }},
+       [](World& w) { return setFromMemory(withOperand(w, {2}), 0, w.memory(), 0, 12); }},
       {"Model_setOperandValueFromMemory_BehindTheEnd", kBadData,
        "lie outside the memory of 64 bytes",
-       [](World& w) { return setFromMemory(with(w, {2}), 0, w.memory(64), 60, 8); }},
+       [](World& w) { return setFromMemory(withOperand(w, {2}), 0, w.memory(64), 60, 8); }},
       {"Model_setOperandValueFromMemory_OffsetThatOverflows", kBadData, "lie outside",
-       [](World& w) { return setFromMemory(with(w, {2}), 0, w.memory(64), SIZE_MAX - 3, 8); }},
+       [](World& w) {
+         return setFromMemory(withOperand(w, {2}), 0, w.memory(64), SIZE_MAX - 3, 8);
+       }},
       {"Model_setOperandValueFromMemory_BothZero", kBadData, "offset and length are both 0",
        [](World& w) {
-         return setFromMemory(with(w, {}, ANEURALNETWORKS_OEM_SCALAR), 0, w.memory(), 0, 0);
+         return setFromMemory(withOperand(w, {}, ANEURALNETWORKS_OEM_SCALAR), 0, w.memory(), 0, 0);
        }},
       {"Model_setOperandValueFromMemory_Image", kBadData, "a hardware buffer that is no BLOB",
-       [](World& w) { return setFromMemory(with(w, {2}), 0, w.image(), 0, 8); }},
+       [](World& w) { return setFromMemory(withOperand(w, {2}), 0, w.image(), 0, 8); }},
       {"Model_setOperandValueFromMemory_MemoryFromADescriptor", kBadData, "descriptor",
-       [](World& w) { return setFromMemory(with(w, {2}), 0, w.described(w.compiled()), 0, 8); }},
+       [](World& w) {
+         return setFromMemory(withOperand(w, {2}), 0, w.described(w.compiled()), 0, 8);
+       }},
 
       {"Model_setOperandValueFromModel_NullModel", kUnexpectedNull, "model is null",
        [](World& w) { return setFromModel(nullptr, 0, w.finishedSum()); }},
       {"Model_setOperandValueFromModel_NullValue", kUnexpectedNull, "value is null",
-       [](World& w) { return setFromModel(with(w, {}, ANEURALNETWORKS_MODEL), 0, nullptr); }},
+       [](World& w) {
+         return setFromModel(withOperand(w, {}, ANEURALNETWORKS_MODEL), 0, nullptr);
+       }},
       {"Model_setOperandValueFromModel_FinishedModel", kBadState, "the model is finished",
        [](World& w) { return setFromModel(w.finishedSum(), 0, w.finishedSum()); }},
       {"Model_setOperandValueFromModel_InvalidModel", kBadState, "the model failed to finish",
        [](World& w) { return setFromModel(w.invalid(), 0, w.finishedSum()); }},
       {"Model_setOperandValueFromModel_UnfinishedValue", kBadState,
        "the referenced model: the model is not finished",
-       [](World& w) { return setFromModel(with(w, {}, ANEURALNETWORKS_MODEL), 0, w.sum()); }},
+       [](World& w) {
+         return setFromModel(withOperand(w, {}, ANEURALNETWORKS_MODEL), 0, w.sum());
+       }},
       {"Model_setOperandValueFromModel_InvalidValue", kBadState,
        "the referenced model: the model failed to finish",
-       [](World& w) { return setFromModel(with(w, {}, ANEURALNETWORKS_MODEL), 0, w.invalid()); }},
+       [](World& w) {
+         return setFromModel(withOperand(w, {}, ANEURALNETWORKS_MODEL), 0, w.invalid());
+       }},
       // The state of the value is checked before the index.
       {"Model_setOperandValueFromModel_UnfinishedValueAndIndex", kBadState, "not finished",
-       [](World& w) { return setFromModel(with(w, {}, ANEURALNETWORKS_MODEL), 5, w.sum()); }},
+       [](World& w) {
+         return setFromModel(withOperand(w, {}, ANEURALNETWORKS_MODEL), 5, w.sum());
+       }},
       {"Model_setOperandValueFromModel_IndexTooLarge", kBadData, "operand #1 of 1",
        [](World& w) {
-         return setFromModel(with(w, {}, ANEURALNETWORKS_MODEL), 1, w.finishedSum());
+         return setFromModel(withOperand(w, {}, ANEURALNETWORKS_MODEL), 1, w.finishedSum());
        }},
       {"Model_setOperandValueFromModel_IndexNegative", kBadData, "operand #4294967295 of 1",
        [](World& w) {
-         return setFromModel(with(w, {}, ANEURALNETWORKS_MODEL), -1, w.finishedSum());
+         return setFromModel(withOperand(w, {}, ANEURALNETWORKS_MODEL), -1, w.finishedSum());
        }},
   };
 }
@@ -242,7 +257,7 @@ std::function<int(World&)> scales(uint32_t channelDim, std::vector<float> values
     const ANeuralNetworksSymmPerChannelQuantParams params = {
         channelDim, static_cast<uint32_t>(values.size()), values.data()};
     return ANeuralNetworksModel_setOperandSymmPerChannelQuantParams(
-        with(w, dims, ANEURALNETWORKS_TENSOR_QUANT8_SYMM_PER_CHANNEL), 0, &params);
+        withOperand(w, dims, ANEURALNETWORKS_TENSOR_QUANT8_SYMM_PER_CHANNEL), 0, &params);
   };
 }
 std::function<int(World&)> scalesOf(std::function<ANeuralNetworksModel*(World&)> model,
@@ -255,7 +270,7 @@ std::function<int(World&)> scalesOf(std::function<ANeuralNetworksModel*(World&)>
 }
 std::vector<Misuse> scaleRows() {
   const auto perChannel = [](World& w) {
-    return with(w, {3, 2}, ANEURALNETWORKS_TENSOR_QUANT8_SYMM_PER_CHANNEL);
+    return withOperand(w, {3, 2}, ANEURALNETWORKS_TENSOR_QUANT8_SYMM_PER_CHANNEL);
   };
   const std::string function = "Model_setOperandSymmPerChannelQuantParams_";
   return {
@@ -273,7 +288,7 @@ std::vector<Misuse> scaleRows() {
       {function + "IndexNegative", kBadData, "operand #4294967295 of 1", scalesOf(perChannel, -1)},
       {function + "AnotherType", kBadData,
        "is TENSOR_FLOAT32, expected TENSOR_QUANT8_SYMM_PER_CHANNEL",
-       scalesOf([](World& w) { return with(w, {1}); }, 0)},
+       scalesOf([](World& w) { return withOperand(w, {1}); }, 0)},
       {function + "CountWithoutScales", kBadData, "3 scales with a null pointer",
        [perChannel](World& w) {
          const ANeuralNetworksSymmPerChannelQuantParams params = {0, 3, nullptr};

@@ -9,8 +9,6 @@ namespace {
 using Token = uint8_t[ANEURALNETWORKS_BYTE_SIZE_OF_CACHE_TOKEN];
 constexpr Token kToken = {};
 
-ANeuralNetworksDevice* stranger(World& w) { return reinterpret_cast<ANeuralNetworksDevice*>(&w); }
-
 uint32_t extensionCount(World& w) {
   uint32_t count = 0;
   ROW_OK(SL_ANeuralNetworksDevice_getVendorExtensionCount(w.device(), &count));

@@ -311,4 +311,9 @@ class World {
   void* out_ = nullptr;
 };
 
+// A device that does not exist.
+inline ANeuralNetworksDevice* stranger(World& w) {
+  return reinterpret_cast<ANeuralNetworksDevice*>(&w);
+}
+
 }  // namespace halyard::misuse

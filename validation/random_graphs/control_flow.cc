@@ -6,7 +6,7 @@ namespace halyard::random_graphs {
 namespace {
 
 constexpr uint32_t kMostInner = 4;  // operations, before those that make the result
-constexpr uint32_t kMostRounds = 4;
+constexpr uint32_t kMostLoopRounds = 4;
 constexpr unsigned kClosingAttempts = 12;
 
 TestOperand int32s(const std::vector<int32_t>& values) {
@@ -115,7 +115,7 @@ uint32_t addCondition(GraphBuilder& builder, Bodies& bodies, const std::vector<s
   for (const size_t i : state) {
     body.addInput(builder.valueOf(i, false), builder.values()[i].noisy);
   }
-  const auto limit = static_cast<int32_t>(1 + builder.chance().below(kMostRounds));
+  const auto limit = static_cast<int32_t>(1 + builder.chance().below(kMostLoopRounds));
   const uint32_t constant = body.addConstant(int32s({limit}));
   const TestOperand truth = TestOperand::output(OperandType::TENSOR_BOOL8);
   body.append(OperationType::LESS, {body.values()[0].operand, constant}, {truth});

@@ -7,7 +7,7 @@
 namespace halyard::random_graphs {
 namespace {
 
-constexpr unsigned kMostRounds = 1000;
+constexpr unsigned kMostInterpretedRounds = 1000;
 
 Result<std::vector<TestOperand>> outputsOf(const Model& model, const Operand& reference,
                                            std::span<const TestOperand> inputs) {
@@ -39,7 +39,7 @@ Result<std::vector<TestOperand>> loop(const Model& model, const Subgraph& subgra
   const Operand& condition = subgraph.operands[operation.inputs[0]];
   const Operand& body = subgraph.operands[operation.inputs[1]];
   std::vector<TestOperand> values(inputs.begin() + 2, inputs.end());
-  for (unsigned round = 0; round < kMostRounds; ++round) {
+  for (unsigned round = 0; round < kMostInterpretedRounds; ++round) {
     HALYARD_ASSIGN_OR_RETURN(const auto answer, outputsOf(model, condition, values));
     HALYARD_ASSIGN_OR_RETURN(const bool goesOn, isTrue(answer));
     if (!goesOn) {
@@ -49,7 +49,7 @@ Result<std::vector<TestOperand>> loop(const Model& model, const Subgraph& subgra
     HALYARD_ASSIGN_OR_RETURN(std::vector<TestOperand> next, outputsOf(model, body, values));
     std::move(next.begin(), next.end(), values.begin());
   }
-  return opFailed("a loop of more than {} rounds", kMostRounds);
+  return opFailed("a loop of more than {} rounds", kMostInterpretedRounds);
 }
 
 }  // namespace

@@ -14,7 +14,7 @@ namespace {
 using conformance::VectorCase;
 
 constexpr unsigned kSurveyAttempts = 6;
-constexpr unsigned kMostRounds = 4;
+constexpr unsigned kMostCuts = 4;
 
 // A case of the operation alone, with its own inputs.
 std::optional<VectorCase> aloneCase(const Choice& choice) {
@@ -99,7 +99,7 @@ Result<std::optional<VectorCase>> graphFor(const SeedOptions& options, GraphRunn
   // For some operations almost no results are useful.
   if (generated.status().code() == ResultCode::OP_FAILED) return std::optional<VectorCase>();
   HALYARD_ASSIGN_OR_RETURN(VectorCase graph, std::move(generated));
-  for (unsigned round = 0; round < kMostRounds; ++round) {
+  for (unsigned round = 0; round < kMostCuts; ++round) {
     HALYARD_ASSIGN_OR_RETURN(const std::vector<bool> supported, runner.supported(graph),
                              "asking what the device supports of the graph of seed {}",
                              options.seed);

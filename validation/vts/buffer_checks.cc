@@ -12,14 +12,14 @@
 namespace halyard::validation {
 namespace {
 
-constexpr HalVersion kMethod = HalVersion::V1_3;
+constexpr HalVersion kBufferMethod = HalVersion::V1_3;
 using Roles = std::vector<hal::BufferRole>;
 using Models = std::vector<DriverObjectPtr>;
 const Roles kNone = {};
 const Roles kFirst = {{0, 0, 1.0f}};
 const Roles kBoth = {{0, 0, 1.0f}, {1, 0, 1.0f}};
 // The codes that the driver may answer to a caller's mistake.
-const std::initializer_list<Code> kRefusals = {Code::INVALID_ARGUMENT, Code::GENERAL_FAILURE};
+const std::initializer_list<Code> kBufferRefusals = {Code::INVALID_ARGUMENT, Code::GENERAL_FAILURE};
 
 SharedMemoryPtr floats(size_t count, unsigned value) {
   auto memory = SharedMemory::create(count * sizeof(float), "values");
@@ -71,13 +71,13 @@ hal::Request requestOf(const std::vector<Arg>& inputs, const std::vector<Arg>& o
 }
 
 // A driver with addModel(4), `model`, that allocates.
-struct Setting {
+struct BufferSetting {
   HalClient& client;
   DriverObjectPtr model;
 
   Result<DriverObjectPtr> prepare(const Model& made) const {
     HALYARD_ASSIGN_OR_RETURN(const PreparedOrSkip prepared,
-                             prepareIfSupported(client, kMethod, made));
+                             prepareIfSupported(client, kBufferMethod, made));
     return prepared.model;
   }
   // A buffer for the first input and the output of addModel(4).
@@ -119,9 +119,9 @@ struct Setting {
         .annotate("a buffer without content");
   }
   Status run(const DriverObjectPtr& of, const hal::Request& request) const {
-    for (const Path path : pathsOf(kMethod)) {
+    for (const Path path : pathsOf(kBufferMethod)) {
       HALYARD_ASSIGN_OR_RETURN(const ExecutionAnswer answer,
-                               client.execute(kMethod, path, of, request));
+                               client.execute(kBufferMethod, path, of, request));
       HALYARD_RETURN_IF_ERROR(
           expectCode("execution", answer.status(), {Code::NONE}, answer.message));
     }
@@ -129,27 +129,27 @@ struct Setting {
   }
   Status runFails(const DriverObjectPtr& of, const hal::Request& request,
                   std::initializer_list<Code> codes) const {
-    for (const Path path : pathsOf(kMethod)) {
+    for (const Path path : pathsOf(kBufferMethod)) {
       HALYARD_ASSIGN_OR_RETURN(const ExecutionAnswer answer,
-                               client.execute(kMethod, path, of, request));
+                               client.execute(kBufferMethod, path, of, request));
       HALYARD_RETURN_IF_ERROR(expectError(answer, codes), "executed {}", pathName(path));
     }
     return okStatus();
   }
 };
 
-using Use = std::function<Status(const Setting&)>;
-HalChecks::WithClient withSetting(Use use) {
+using BufferUse = std::function<Status(const BufferSetting&)>;
+HalChecks::WithClient withBuffers(BufferUse use) {
   return [use = std::move(use)](HalClient& client) -> CheckResult {
     HALYARD_ASSIGN_OR_RETURN(const PreparedOrSkip prepared,
-                             prepareIfSupported(client, kMethod, addModel(4)));
+                             prepareIfSupported(client, kBufferMethod, addModel(4)));
     if (prepared.model == nullptr) return CheckResult::skipped(prepared.skip);
     HALYARD_ASSIGN_OR_RETURN(const BufferAnswer buffer,
                              client.allocate({}, {prepared.model}, kFirst, kFirst));
     if (buffer.status == Code::GENERAL_FAILURE && !buffer.hasBuffer) {
       return CheckResult::skipped("the driver allocates no buffers: " + buffer.message);
     }
-    return use(Setting{client, prepared.model});
+    return use(BufferSetting{client, prepared.model});
   };
 }
 
@@ -161,7 +161,7 @@ struct BadOrder {
   Roles outputs;
 };
 
-Status refusedOrders(const Setting& setting) {
+Status refusedOrders(const BufferSetting& setting) {
   const DriverObjectPtr& add = setting.model;
   HALYARD_ASSIGN_OR_RETURN(const DriverObjectPtr five, setting.prepare(addModel(5)));
   HALYARD_ASSIGN_OR_RETURN(const DriverObjectPtr quant, setting.prepare(addModel(4, kQuant8)));
@@ -195,7 +195,7 @@ Status refusedOrders(const Setting& setting) {
         const BufferAnswer answer,
         setting.client.allocate(order.dimensions, order.models, order.inputs, order.outputs));
     HALYARD_RETURN_IF_ERROR(expectCode(fmt::format("allocate with {}", order.name), answer.status,
-                                       kRefusals, answer.message));
+                                       kBufferRefusals, answer.message));
     if (answer.hasBuffer || answer.token != 0) {
       return opFailed("allocate with {}: {} comes with a buffer or a token", order.name,
                       codeName(answer.status));
@@ -204,7 +204,7 @@ Status refusedOrders(const Setting& setting) {
   return setting.allocate().status();
 }
 
-Status tokens(const Setting& setting) {
+Status tokens(const BufferSetting& setting) {
   std::vector<BufferAnswer> buffers;
   std::set<uint32_t> seen;
   for (int i = 0; i < 20; ++i) {
@@ -218,7 +218,7 @@ Status tokens(const Setting& setting) {
 }
 
 // The token of a released buffer is invalid.
-Status releasedTokens(const Setting& setting) {
+Status releasedTokens(const BufferSetting& setting) {
   BufferAnswer ghost;
   {
     HALYARD_ASSIGN_OR_RETURN(const BufferAnswer buffer, setting.filledWith(1));
@@ -230,7 +230,7 @@ Status releasedTokens(const Setting& setting) {
                           {Code::INVALID_ARGUMENT});
 }
 
-Status copies(const Setting& setting) {
+Status copies(const BufferSetting& setting) {
   HALYARD_ASSIGN_OR_RETURN(const BufferAnswer buffer, setting.allocate());
   HALYARD_RETURN_IF_ERROR(setting.expectUninitialised(buffer));
   HALYARD_RETURN_IF_ERROR(setting.copyIn(buffer, floats(4, 5), {}, {Code::NONE}));
@@ -239,7 +239,7 @@ Status copies(const Setting& setting) {
   return setting.expectHolds(buffer, 6);
 }
 
-Status refusedCopies(const Setting& setting) {
+Status refusedCopies(const BufferSetting& setting) {
   const std::tuple<const char*, SharedMemoryPtr, Shape> rows[] = {
       {"half the size", floats(2, 1), {}},
       {"twice the size", floats(8, 1), {}},
@@ -260,7 +260,7 @@ Status refusedCopies(const Setting& setting) {
   return setting.expectHolds(buffer, 3);
 }
 
-Status executions(const Setting& setting) {
+Status bufferExecutions(const BufferSetting& setting) {
   const SharedMemoryPtr ones = floats(4, 1);
   HALYARD_ASSIGN_OR_RETURN(const BufferAnswer in, setting.filledWith(2));
   HALYARD_ASSIGN_OR_RETURN(const BufferAnswer out, setting.allocate());
@@ -273,7 +273,7 @@ Status executions(const Setting& setting) {
   return expectFloats(memory, 4);
 }
 
-Status fenced(const Setting& setting) {
+Status fenced(const BufferSetting& setting) {
   const SharedMemoryPtr ones = floats(4, 1);
   HALYARD_ASSIGN_OR_RETURN(const BufferAnswer in, setting.filledWith(2));
   HALYARD_ASSIGN_OR_RETURN(const BufferAnswer out, setting.allocate());
@@ -288,13 +288,13 @@ Status fenced(const Setting& setting) {
   return setting.expectHolds(out, 3);
 }
 
-Status roles(const Setting& setting) {
+Status roles(const BufferSetting& setting) {
   HALYARD_ASSIGN_OR_RETURN(const BufferAnswer input,
                            setting.client.allocate({}, {setting.model}, kFirst, kNone));
-  HALYARD_RETURN_IF_ERROR(Setting::expectAllocated(input));
+  HALYARD_RETURN_IF_ERROR(BufferSetting::expectAllocated(input));
   HALYARD_ASSIGN_OR_RETURN(const BufferAnswer output,
                            setting.client.allocate({}, {setting.model}, kNone, kFirst));
-  HALYARD_RETURN_IF_ERROR(Setting::expectAllocated(output));
+  HALYARD_RETURN_IF_ERROR(BufferSetting::expectAllocated(output));
   for (const BufferAnswer& buffer : {input, output}) {
     HALYARD_RETURN_IF_ERROR(setting.copyIn(buffer, floats(4, 1), {}, {Code::NONE}));
   }
@@ -319,7 +319,7 @@ Status roles(const Setting& setting) {
       .annotate("a buffer as input and output");
 }
 
-Status uninitialised(const Setting& setting) {
+Status uninitialised(const BufferSetting& setting) {
   const SharedMemoryPtr ones = floats(4, 1);
   HALYARD_ASSIGN_OR_RETURN(const BufferAnswer in, setting.allocate());
   HALYARD_ASSIGN_OR_RETURN(const BufferAnswer out, setting.filledWith(7));
@@ -329,16 +329,16 @@ Status uninitialised(const Setting& setting) {
   return setting.expectUninitialised(out).annotate("the output of an execution that failed");
 }
 
-Status requestDimensions(const Setting& setting) {
+Status requestDimensions(const BufferSetting& setting) {
   HALYARD_ASSIGN_OR_RETURN(const DriverObjectPtr open, setting.prepare(addModel(0)));
   if (open == nullptr) return okStatus();
   HALYARD_ASSIGN_OR_RETURN(const BufferAnswer in,
                            setting.client.allocate({4}, {open}, {{0, 0, 1.0f}}, {{0, 0, 1.0f}}));
-  HALYARD_RETURN_IF_ERROR(Setting::expectAllocated(in));
+  HALYARD_RETURN_IF_ERROR(BufferSetting::expectAllocated(in));
   HALYARD_RETURN_IF_ERROR(setting.copyIn(in, floats(4, 1), {}, {Code::NONE}));
   HALYARD_ASSIGN_OR_RETURN(const BufferAnswer out,
                            setting.client.allocate({4}, {open}, {{0, 0, 1.0f}}, {{0, 0, 1.0f}}));
-  HALYARD_RETURN_IF_ERROR(Setting::expectAllocated(out));
+  HALYARD_RETURN_IF_ERROR(BufferSetting::expectAllocated(out));
   const SharedMemoryPtr five = floats(5, 1);
   const SharedMemoryPtr four = floats(4, 1);
   HALYARD_RETURN_IF_ERROR(
@@ -357,7 +357,7 @@ Status requestDimensions(const Setting& setting) {
   return setting.expectHolds(out, 2);
 }
 
-Status eitherOrder(const Setting& setting) {
+Status eitherOrder(const BufferSetting& setting) {
   HALYARD_ASSIGN_OR_RETURN(DriverObjectPtr model, setting.prepare(addModel(4)));
   HALYARD_ASSIGN_OR_RETURN(BufferAnswer buffer, setting.allocate(model));
   HALYARD_RETURN_IF_ERROR(setting.copyIn(buffer, floats(4, 8), {}, {Code::NONE}));
@@ -366,16 +366,16 @@ Status eitherOrder(const Setting& setting) {
   HALYARD_RETURN_IF_ERROR(setting.expectHolds(buffer, 8), "after its model was released");
   buffer = BufferAnswer();
   HALYARD_RETURN_IF_ERROR(setting.client.roundTrip());
-  return runsAdd(setting.client, kMethod, setting.model, 4);
+  return runsAdd(setting.client, kBufferMethod, setting.model, 4);
 }
 
 // One prepared model reads the output of another.
-Status acrossModels(const Setting& setting) {
+Status acrossModels(const BufferSetting& setting) {
   HALYARD_ASSIGN_OR_RETURN(const DriverObjectPtr next, setting.prepare(addModel(4)));
   HALYARD_ASSIGN_OR_RETURN(
       const BufferAnswer state,
       setting.client.allocate({}, {setting.model, next}, {{1, 0, 1.0f}}, {{0, 0, 1.0f}}));
-  HALYARD_RETURN_IF_ERROR(Setting::expectAllocated(state));
+  HALYARD_RETURN_IF_ERROR(BufferSetting::expectAllocated(state));
   HALYARD_ASSIGN_OR_RETURN(const BufferAnswer other, setting.filledWith(50));
   const SharedMemoryPtr ones = floats(4, 1);
   const SharedMemoryPtr out = floats(4, 0);
@@ -388,7 +388,7 @@ Status acrossModels(const Setting& setting) {
   return setting.expectHolds(other, 50).annotate("another buffer");
 }
 
-Status concurrently(const Setting& setting) {
+Status concurrentReads(const BufferSetting& setting) {
   HALYARD_ASSIGN_OR_RETURN(const BufferAnswer shared, setting.filledWith(2));
   Status status = inThreads(8, [&](unsigned thread) -> Status {
     const SharedMemoryPtr own = floats(4, thread);
@@ -406,15 +406,16 @@ Status concurrently(const Setting& setting) {
 }  // namespace
 
 void listBufferChecks(HalChecks& checks) {
-  const auto add = [&](const char* name, const char* what, Use use) {
-    checks.add(kMethod, fmt::format("memory/{}", name), what, {}, withSetting(std::move(use)));
+  const auto add = [&](const char* name, const char* what, BufferUse use) {
+    checks.add(kBufferMethod, fmt::format("memory/{}", name), what, {},
+               withBuffers(std::move(use)));
   };
   add("refused_orders", "buffers for roles that cannot be are refused", refusedOrders);
   add("tokens", "living buffers have different tokens, none of them 0", tokens);
   add("released_tokens", "a released buffer's token is refused", releasedTokens);
   add("copies", "a buffer holds what was copied into it", copies);
   add("refused_copies", "copies of the wrong size or shape are refused", refusedCopies);
-  add("executions", "executions read and write buffers", executions);
+  add("executions", "executions read and write buffers", bufferExecutions);
   add("fenced", "so do fenced executions", fenced);
   add("roles", "a buffer is used in its roles only", roles);
   add("uninitialised", "a buffer without content is no input; a failed execution leaves none",
@@ -423,7 +424,7 @@ void listBufferChecks(HalChecks& checks) {
       requestDimensions);
   add("either_order", "buffers and prepared models are released in any order", eitherOrder);
   add("across_models", "a buffer carries what one prepared model writes to another", acrossModels);
-  add("concurrently", "several executions read one buffer at once", concurrently);
+  add("concurrently", "several executions read one buffer at once", concurrentReads);
 }
 
 }  // namespace halyard::validation

@@ -21,8 +21,8 @@ namespace {
 using hal::Datum;
 using hal::RequestTag;
 
-constexpr int32_t kIn = 0;  // slots of addMemory's pools
-constexpr int32_t kOut = 1;
+constexpr int32_t kInSlot = 0;  // slots of addMemory's pools
+constexpr int32_t kOutSlot = 1;
 
 // A burst of addModel(4) with its memory in slots 0 and 1.
 struct AddBurst {
@@ -32,7 +32,7 @@ struct AddBurst {
   std::string skip;
 
   std::vector<Datum> packet(bool measure = false) const {
-    return BurstClient::packetFor(memory->request(), {kIn, kOut}, measure);
+    return BurstClient::packetFor(memory->request(), {kInSlot, kOutSlot}, measure);
   }
 };
 
@@ -58,14 +58,14 @@ Result<AddBurst> openAdd(HalClient& client, HalVersion method, const BurstOption
   if (n == 0) {
     for (hal::RequestArgument& input : memory.mutableRequest().inputs) input.dimensions = {4};
   }
-  made.burst->setSlot(kIn, std::get<SharedMemoryPtr>(memory.request().pools[0]));
-  made.burst->setSlot(kOut, std::get<SharedMemoryPtr>(memory.request().pools[1]));
+  made.burst->setSlot(kInSlot, std::get<SharedMemoryPtr>(memory.request().pools[0]));
+  made.burst->setSlot(kOutSlot, std::get<SharedMemoryPtr>(memory.request().pools[1]));
   made.memory = std::move(memory);
   return made;
 }
 
-using Use = std::function<Status(AddBurst&)>;
-HalChecks::WithVersion withAdd(Use use) {
+using BurstUse = std::function<Status(AddBurst&)>;
+HalChecks::WithVersion withAddBurst(BurstUse use) {
   return [use = std::move(use)](HalClient& client, HalVersion method) -> CheckResult {
     HALYARD_ASSIGN_OR_RETURN(AddBurst add, openAdd(client, method));
     if (!add.skip.empty()) return CheckResult::skipped(add.skip);
@@ -119,7 +119,7 @@ Status expectRefused(const BurstAnswer& answer, std::initializer_list<Code> allo
   return checkPadding(answer.datums);
 }
 
-Status runs(AddBurst& add) {
+Status burstRuns(AddBurst& add) {
   for (int i = 0; i < 20; ++i) HALYARD_RETURN_IF_ERROR(expectRuns(add, 3, i % 2 == 1));
   return okStatus();
 }
@@ -127,9 +127,9 @@ Status runs(AddBurst& add) {
 // After a slot is freed, its number may be used for other memory.
 Status freedSlot(AddBurst& add) {
   HALYARD_RETURN_IF_ERROR(expectRuns(add));
-  HALYARD_RETURN_IF_ERROR(add.burst->freeMemory(kIn));
+  HALYARD_RETURN_IF_ERROR(add.burst->freeMemory(kInSlot));
   HALYARD_ASSIGN_OR_RETURN(const RequestMemory other, addMemory(4, kFloat, 10, 20));
-  add.burst->setSlot(kIn, std::get<SharedMemoryPtr>(other.request().pools[0]));
+  add.burst->setSlot(kInSlot, std::get<SharedMemoryPtr>(other.request().pools[0]));
   add.memory->clearOutputs();
   HALYARD_ASSIGN_OR_RETURN(const BurstAnswer answer, add.burst->exchange(add.packet()));
   HALYARD_RETURN_IF_ERROR(expectCode("execution in the burst", answer.status, {Code::NONE}));
@@ -139,9 +139,9 @@ Status freedSlot(AddBurst& add) {
 
 Status freedOutput(AddBurst& add) {
   HALYARD_RETURN_IF_ERROR(expectRuns(add));
-  HALYARD_RETURN_IF_ERROR(add.burst->freeMemory(kOut));
+  HALYARD_RETURN_IF_ERROR(add.burst->freeMemory(kOutSlot));
   HALYARD_ASSIGN_OR_RETURN(const RequestMemory other, addMemory(4));
-  add.burst->setSlot(kOut, std::get<SharedMemoryPtr>(other.request().pools[1]));
+  add.burst->setSlot(kOutSlot, std::get<SharedMemoryPtr>(other.request().pools[1]));
   add.memory->clearOutputs();
   HALYARD_ASSIGN_OR_RETURN(const BurstAnswer answer, add.burst->exchange(add.packet()));
   HALYARD_RETURN_IF_ERROR(expectCode("execution in the burst", answer.status, {Code::NONE}));
@@ -151,7 +151,7 @@ Status freedOutput(AddBurst& add) {
 }
 
 Status freeingIsHarmless(AddBurst& add) {
-  for (const int32_t slot : {kIn, kIn, int32_t{77}, int32_t{-1}, hal::kNoSlot}) {
+  for (const int32_t slot : {kInSlot, kInSlot, int32_t{77}, int32_t{-1}, hal::kNoSlot}) {
     HALYARD_RETURN_IF_ERROR(expectRuns(add));
     HALYARD_RETURN_IF_ERROR(add.burst->freeMemory(slot));
   }
@@ -160,8 +160,9 @@ Status freeingIsHarmless(AddBurst& add) {
 
 Status unknownSlots(AddBurst& add) {
   for (const int32_t slot : {int32_t{5}, hal::kNoSlot}) {
-    HALYARD_ASSIGN_OR_RETURN(const BurstAnswer answer, add.burst->exchange(BurstClient::packetFor(
-                                                           add.memory->request(), {slot, kOut})));
+    HALYARD_ASSIGN_OR_RETURN(
+        const BurstAnswer answer,
+        add.burst->exchange(BurstClient::packetFor(add.memory->request(), {slot, kOutSlot})));
     HALYARD_RETURN_IF_ERROR(expectRefused(answer, {Code::INVALID_ARGUMENT}), "slot {}", slot);
     HALYARD_RETURN_IF_ERROR(expectRuns(add));
   }
@@ -239,10 +240,10 @@ Status replacedDatums(AddBurst& add) {
   return expectRuns(add);
 }
 
-Status badRequest(AddBurst& add, const BadRequest& row) {
+Status badBurstRequest(AddBurst& add, const BadRequest& row) {
   const hal::Request wrong = row.spoilt(add.memory->request());
-  HALYARD_ASSIGN_OR_RETURN(const BurstAnswer answer,
-                           add.burst->exchange(BurstClient::packetFor(wrong, {kIn, kOut}, true)));
+  HALYARD_ASSIGN_OR_RETURN(const BurstAnswer answer, add.burst->exchange(BurstClient::packetFor(
+                                                         wrong, {kInSlot, kOutSlot}, true)));
   HALYARD_RETURN_IF_ERROR(expectRefused(answer, row.codes()));
   return expectRuns(add);
 }
@@ -260,13 +261,14 @@ CheckResult smallResultChannel(HalClient& client, HalVersion method) {
   return expectRefused(answer, {Code::GENERAL_FAILURE});
 }
 
-CheckResult tooSmall(HalClient& client, HalVersion method) {
+CheckResult tooSmallInBurst(HalClient& client, HalVersion method) {
   HALYARD_ASSIGN_OR_RETURN(AddBurst add, openAdd(client, method));
   if (!add.skip.empty()) return CheckResult::skipped(add.skip);
   RequestMemory small = *add.memory;
   small.mutableRequest().outputs[0].location.length = 15;
-  HALYARD_ASSIGN_OR_RETURN(const BurstAnswer answer, add.burst->exchange(BurstClient::packetFor(
-                                                         small.request(), {kIn, kOut}, true)));
+  HALYARD_ASSIGN_OR_RETURN(
+      const BurstAnswer answer,
+      add.burst->exchange(BurstClient::packetFor(small.request(), {kInSlot, kOutSlot}, true)));
   HALYARD_RETURN_IF_ERROR(expectCode("execution with 15 bytes for 16", answer.status,
                                      {Code::OUTPUT_INSUFFICIENT_SIZE}));
   if (answer.shapes.size() != 1 || answer.shapes[0].isSufficient) {
@@ -348,8 +350,8 @@ CheckResult fullDoorbell(HalClient& client, HalVersion method) {
   AddBurst old;
   old.burst = std::move(opened.burst);
   old.memory = add.memory;
-  old.burst->setSlot(kIn, std::get<SharedMemoryPtr>(add.memory->request().pools[0]));
-  old.burst->setSlot(kOut, std::get<SharedMemoryPtr>(add.memory->request().pools[1]));
+  old.burst->setSlot(kInSlot, std::get<SharedMemoryPtr>(add.memory->request().pools[0]));
+  old.burst->setSlot(kOutSlot, std::get<SharedMemoryPtr>(add.memory->request().pools[1]));
   const int doorbell = opened.driversDoorbell.get();
   old.burst->wakeBy(doorbell);
   HALYARD_RETURN_IF_ERROR(expectRuns(old), "a client that has no doorbell");
@@ -360,7 +362,7 @@ CheckResult fullDoorbell(HalClient& client, HalVersion method) {
   const uint64_t most = UINT64_MAX - 1;
   (void)!::write(doorbell, &most, sizeof most);
   (void)::fcntl(doorbell, F_SETFL, 0);
-  HALYARD_RETURN_IF_ERROR(old.burst->freeMemory(kIn));
+  HALYARD_RETURN_IF_ERROR(old.burst->freeMemory(kInSlot));
   HALYARD_RETURN_IF_ERROR(client.roundTrip());
   return expectRuns(add);
 }
@@ -387,10 +389,10 @@ CheckResult several(HalClient& client, HalVersion method) {
 
 void listBurstChecks(HalChecks& checks) {
   const HalVersion since = HalVersion::V1_2;
-  const auto add = [&](const char* name, const char* what, Use use) {
-    checks.addForVersions(since, name, what, {}, withAdd(std::move(use)));
+  const auto add = [&](const char* name, const char* what, BurstUse use) {
+    checks.addForVersions(since, name, what, {}, withAddBurst(std::move(use)));
   };
-  add("burst/runs", "executions in a burst give the right results", runs);
+  add("burst/runs", "executions in a burst give the right results", burstRuns);
   add("burst/freed_slot", "a slot that was freed and used again is asked for again", freedSlot);
   add("burst/freed_output", "the same for an output's memory", freedOutput);
   add("burst/freeing_is_harmless", "freeing slots twice, or unknown ones, disturbs nothing",
@@ -407,7 +409,8 @@ void listBurstChecks(HalChecks& checks) {
                         "a result that does not fit becomes GENERAL_FAILURE", {},
                         smallResultChannel);
   checks.addForVersions(since, "burst/too_small",
-                        "an output that does not fit is told with its shape", {"ND-047"}, tooSmall);
+                        "an output that does not fit is told with its shape", {"ND-047"},
+                        tooSmallInBurst);
   checks.addForVersions(since, "burst/channels", "channels that are not right are refused", {},
                         channels);
   checks.addForVersions(since, "burst/doorbells",
@@ -420,10 +423,10 @@ void listBurstChecks(HalChecks& checks) {
                         {"ND-040"}, several);
   for (const BadRequest& row : badRequests()) {
     if (!row.fitsBurst) continue;
-    checks.addForVersions(since, fmt::format("burst/{}_{}", row.rule, row.name),
-                          fmt::format("rule {} of requests: {} is refused", row.rule, row.name),
-                          {"ND-044"},
-                          withAdd([&row](AddBurst& burst) { return badRequest(burst, row); }));
+    checks.addForVersions(
+        since, fmt::format("burst/{}_{}", row.rule, row.name),
+        fmt::format("rule {} of requests: {} is refused", row.rule, row.name), {"ND-044"},
+        withAddBurst([&row](AddBurst& burst) { return badBurstRequest(burst, row); }));
   }
 }
 

@@ -14,7 +14,7 @@ using Side = hal::DriverConnection::Side;
 
 namespace {
 
-constexpr std::chrono::seconds kPatience{20};
+constexpr std::chrono::seconds kAnswerPatience{20};
 
 void encodeQueue(const SharedMemoryPtr& memory, uint32_t capacity, const BurstOptions& options,
                  wire::QueueDescriptor::Builder to) {
@@ -140,7 +140,7 @@ Result<BurstAnswer> BurstClient::exchange(std::span<const hal::Datum> packet) {
     const uint64_t one = 1;
     (void)!::write(driversDoorbell_, &one, sizeof one);
   }
-  const hal::RingClient::Wait how = ring_->wait(hal::Clock::now() + kPatience);
+  const hal::RingClient::Wait how = ring_->wait(hal::Clock::now() + kAnswerPatience);
   if (how == hal::RingClient::Wait::TIMED_OUT) return opFailed("a packet is not answered");
   if (how != hal::RingClient::Wait::ANSWERED) {
     if (connection_->dead()) return connection_->diedDuring("a burst");

@@ -79,7 +79,7 @@ CheckResult tokenLength(HalClient& client, HalVersion method) {
   return expectPrepared(prepared);
 }
 
-CheckResult nullCallback(HalClient& client, HalVersion method) {
+CheckResult nullCacheCallback(HalClient& client, HalVersion method) {
   HALYARD_ASSIGN_OR_RETURN(MemoryFiles files, MemoryFiles::make(1, 1));
   HALYARD_ASSIGN_OR_RETURN(
       const Preparation prepared,
@@ -102,7 +102,7 @@ void listCacheCallChecks(HalChecks& checks) {
                         {}, tokenLength);
   checks.addForVersions(since, "cache/null_callback",
                         "loading without a callback is refused with INVALID_ARGUMENT", {},
-                        nullCallback);
+                        nullCacheCallback);
 }
 
 }  // namespace halyard::validation

@@ -19,10 +19,10 @@ namespace {
 
 constexpr unsigned kShort = 3;  // operations of the chains
 constexpr unsigned kLong = 100;
-const std::initializer_list<Code> kRefusals = {Code::GENERAL_FAILURE, Code::INVALID_ARGUMENT};
+const std::initializer_list<Code> kCacheRefusals = {Code::GENERAL_FAILURE, Code::INVALID_ARGUMENT};
 
 // One check of the suite, with the cache files of its driver.
-struct Setting {
+struct CacheSetting {
   HalClient& client;
   HalVersion method;
   Kind kind;
@@ -58,10 +58,10 @@ struct Setting {
   }
 };
 
-using Use = CheckResult (*)(const Setting&);
+using CacheUse = CheckResult (*)(const CacheSetting&);
 
 // Whether the driver does not cache the model. It may decline.
-Result<bool> declines(const Setting& setting) {
+Result<bool> declines(const CacheSetting& setting) {
   HALYARD_ASSIGN_OR_RETURN(MemoryFiles files, setting.files());
   HALYARD_RETURN_IF_ERROR(setting.save(setting.add(), false, files.open(setting.token)));
   HALYARD_ASSIGN_OR_RETURN(const Preparation prepared, setting.load(files.open(setting.token)));
@@ -71,7 +71,8 @@ Result<bool> declines(const Setting& setting) {
   return isEmpty && prepared.callback == Code::GENERAL_FAILURE;
 }
 
-CheckResult withSetting(HalClient& client, HalVersion method, Kind kind, bool full, Use use) {
+CheckResult withCacheSetting(HalClient& client, HalVersion method, Kind kind, bool full,
+                             CacheUse use) {
   HALYARD_ASSIGN_OR_RETURN(const DeviceFacts facts, client.facts(method));
   if (facts.modelCacheFiles + facts.dataCacheFiles == 0) {
     return CheckResult::skipped("the driver does not cache compilations");
@@ -80,7 +81,8 @@ CheckResult withSetting(HalClient& client, HalVersion method, Kind kind, bool fu
     return opFailed("{} and {} cache files, at most 32 are allowed", facts.modelCacheFiles,
                     facts.dataCacheFiles);
   }
-  const Setting setting{client, method, kind, full, facts.modelCacheFiles, facts.dataCacheFiles};
+  const CacheSetting setting{
+      client, method, kind, full, facts.modelCacheFiles, facts.dataCacheFiles};
   for (const Model& model : {setting.add(), setting.mul()}) {
     HALYARD_ASSIGN_OR_RETURN(const PreparedOrSkip able, prepareIfSupported(client, method, model));
     if (able.model == nullptr) return CheckResult::skipped(able.skip);
@@ -90,7 +92,7 @@ CheckResult withSetting(HalClient& client, HalVersion method, Kind kind, bool fu
   return use(setting);
 }
 
-CheckResult comesBack(const Setting& setting) {
+CheckResult comesBack(const CacheSetting& setting) {
   HALYARD_ASSIGN_OR_RETURN(MemoryFiles files, setting.files());
   HALYARD_RETURN_IF_ERROR(setting.save(setting.add(), false, files.open(setting.token)));
   for (int i = 0; i < 3; ++i) {
@@ -107,7 +109,7 @@ CheckResult comesBack(const Setting& setting) {
   return setting.expectLoads(files.open(setting.token));
 }
 
-CheckResult nonZeroOffset(const Setting& setting) {
+CheckResult nonZeroOffset(const CacheSetting& setting) {
   HALYARD_ASSIGN_OR_RETURN(MemoryFiles files, setting.files());
   for (size_t i = 0; i < files.count(); ++i) files.write(i, "xy");
   HALYARD_RETURN_IF_ERROR(setting.save(setting.add(), false, files.open(setting.token, 2)));
@@ -152,11 +154,11 @@ std::vector<std::function<void(CacheHandles&)>> wrongHandles(int extra) {
   return ways;
 }
 
-bool isSame(const CacheHandles& a, const CacheHandles& b) {
+bool haveSameHandles(const CacheHandles& a, const CacheHandles& b) {
   return a.modelCache == b.modelCache && a.dataCache == b.dataCache;
 }
 
-CheckResult wrongNumbers(const Setting& setting) {
+CheckResult wrongNumbers(const CacheSetting& setting) {
   const UniqueFd extra(::memfd_create("one too many", MFD_CLOEXEC));
   HALYARD_ASSIGN_OR_RETURN(MemoryFiles good, setting.files());
   HALYARD_RETURN_IF_ERROR(setting.save(setting.add(), false, good.open(setting.token)));
@@ -170,7 +172,7 @@ CheckResult wrongNumbers(const Setting& setting) {
     // One file of each kind is the early form of caching, which any driver may accept.
     const bool isEarly = handles.modelCache.size() == 1 && handles.dataCache.size() == 1 &&
                          (setting.modelFiles != 1 || setting.dataFiles != 1);
-    if (isSame(handles, right) || isEarly) continue;
+    if (haveSameHandles(handles, right) || isEarly) continue;
     HALYARD_RETURN_IF_ERROR(setting.save(setting.add(), false, handles), "saved in way {}", i);
     HALYARD_RETURN_IF_ERROR(setting.expectRefused(handles, kInvalid),
                             "loaded after saving in way {}", i);
@@ -182,7 +184,7 @@ CheckResult wrongNumbers(const Setting& setting) {
 }
 
 // Files that are not regular, or not open for reading and writing.
-CheckResult wrongFiles(const Setting& setting) {
+CheckResult wrongFiles(const CacheSetting& setting) {
   HALYARD_ASSIGN_OR_RETURN(MemoryFiles good, setting.files());
   HALYARD_RETURN_IF_ERROR(setting.save(setting.add(), false, good.open(setting.token)));
   int ends[2];
@@ -219,7 +221,7 @@ CheckResult wrongFiles(const Setting& setting) {
   return setting.expectLoads(good.open(setting.token));
 }
 
-CheckResult wrongAccess(const Setting& setting) {
+CheckResult wrongAccess(const CacheSetting& setting) {
   HALYARD_ASSIGN_OR_RETURN(MemoryFiles good, setting.files());
   HALYARD_RETURN_IF_ERROR(setting.save(setting.add(), false, good.open(setting.token)));
   for (size_t i = 0; i < good.count(); ++i) {
@@ -237,7 +239,7 @@ CheckResult wrongAccess(const Setting& setting) {
   return setting.expectLoads(good.open(setting.token));
 }
 
-CheckResult fullDisk(const Setting& setting) {
+CheckResult fullDisk(const CacheSetting& setting) {
   HALYARD_ASSIGN_OR_RETURN(MemoryFiles files,
                            MemoryFiles::make(setting.modelFiles, setting.dataFiles, /*full=*/true));
   HALYARD_RETURN_IF_ERROR(setting.save(setting.add(), false, files.open(setting.token)),
@@ -245,12 +247,12 @@ CheckResult fullDisk(const Setting& setting) {
   return setting.expectRefused(files.open(setting.token), {Code::GENERAL_FAILURE});
 }
 
-CheckResult emptyFiles(const Setting& setting) {
+CheckResult emptyFiles(const CacheSetting& setting) {
   HALYARD_ASSIGN_OR_RETURN(MemoryFiles files, setting.files());
   return setting.expectRefused(files.open(setting.token), {Code::GENERAL_FAILURE});
 }
 
-CheckResult wrongToken(const Setting& setting) {
+CheckResult wrongToken(const CacheSetting& setting) {
   HALYARD_ASSIGN_OR_RETURN(MemoryFiles files, setting.files());
   HALYARD_RETURN_IF_ERROR(setting.save(setting.add(), false, files.open(setting.token)));
   std::mt19937 random(1);
@@ -264,7 +266,7 @@ CheckResult wrongToken(const Setting& setting) {
 }
 
 // Model files that `spoil` has changed are refused. Changed data files do no harm.
-CheckResult spoilt(const Setting& setting, void (*spoil)(std::string&, std::mt19937&)) {
+CheckResult spoilt(const CacheSetting& setting, void (*spoil)(std::string&, std::mt19937&)) {
   HALYARD_ASSIGN_OR_RETURN(MemoryFiles files, setting.files());
   HALYARD_RETURN_IF_ERROR(setting.save(setting.add(), false, files.open(setting.token)));
   const std::vector<std::string> good = files.contents();
@@ -280,8 +282,8 @@ CheckResult spoilt(const Setting& setting, void (*spoil)(std::string&, std::mt19
         HALYARD_RETURN_IF_ERROR(expectFailed(prepared, {Code::GENERAL_FAILURE}),
                                 "model file {}, seed {}", i, seed);
       } else {
-        HALYARD_RETURN_IF_ERROR(expectPreparedOr(prepared, kRefusals), "data file {}, seed {}", i,
-                                seed);
+        HALYARD_RETURN_IF_ERROR(expectPreparedOr(prepared, kCacheRefusals), "data file {}, seed {}",
+                                i, seed);
       }
     }
   }
@@ -289,13 +291,13 @@ CheckResult spoilt(const Setting& setting, void (*spoil)(std::string&, std::mt19
   return setting.expectLoads(files.open(setting.token));
 }
 
-CheckResult flippedBits(const Setting& setting) {
+CheckResult flippedBits(const CacheSetting& setting) {
   return spoilt(setting, [](std::string& text, std::mt19937& random) {
     text[random() % text.size()] ^= static_cast<char>(1u << random() % 8);
   });
 }
 
-CheckResult appendedBytes(const Setting& setting) {
+CheckResult appendedBytes(const CacheSetting& setting) {
   return spoilt(setting, [](std::string& text, std::mt19937& random) {
     for (auto more = random() % 256 + 1; more > 0; --more) {
       text.push_back(static_cast<char>(random()));
@@ -303,7 +305,7 @@ CheckResult appendedBytes(const Setting& setting) {
   });
 }
 
-CheckResult truncated(const Setting& setting) {
+CheckResult truncated(const CacheSetting& setting) {
   return spoilt(setting, [](std::string& text, std::mt19937& random) {
     text.resize(random() % text.size());
   });
@@ -311,7 +313,7 @@ CheckResult truncated(const Setting& setting) {
 
 // Replaces the model files by the complete ones of another model, which was saved under the same
 // token.
-CheckResult replaced(const Setting& setting) {
+CheckResult replaced(const CacheSetting& setting) {
   HALYARD_ASSIGN_OR_RETURN(MemoryFiles files, setting.files());
   HALYARD_ASSIGN_OR_RETURN(MemoryFiles other, setting.files());
   HALYARD_RETURN_IF_ERROR(setting.save(setting.mul(), true, other.open(setting.token)));
@@ -331,7 +333,7 @@ CheckResult replaced(const Setting& setting) {
 // Meanwhile another thread copies the files of another model, with another token, over these files.
 // Then it copies these back, and so on. The load must fail, or give this model. Only a load in
 // which the files changed counts: on a busy machine the other thread often comes too late.
-CheckResult timeOfCheckAndUse(const Setting& setting) {
+CheckResult timeOfCheckAndUse(const CacheSetting& setting) {
   const Model add = setting.add(kLong);
   HALYARD_ASSIGN_OR_RETURN(MemoryFiles files, setting.files());
   HALYARD_ASSIGN_OR_RETURN(MemoryFiles other, setting.files());
@@ -367,7 +369,7 @@ CheckResult timeOfCheckAndUse(const Setting& setting) {
     HALYARD_RETURN_IF_ERROR(saved, "while its files are being replaced");
     HALYARD_RETURN_IF_ERROR(loaded.status());
     if (loaded->callback != Code::NONE) {
-      HALYARD_RETURN_IF_ERROR(expectFailed(*loaded, kRefusals));
+      HALYARD_RETURN_IF_ERROR(expectFailed(*loaded, kCacheRefusals));
       continue;
     }
     HALYARD_RETURN_IF_ERROR(expectPrepared(*loaded));
@@ -381,7 +383,7 @@ CheckResult timeOfCheckAndUse(const Setting& setting) {
 }
 
 // Requests of a loaded model are checked as those of a prepared one.
-CheckResult requestsOfLoaded(const Setting& setting) {
+CheckResult requestsOfLoaded(const CacheSetting& setting) {
   HALYARD_ASSIGN_OR_RETURN(MemoryFiles files, setting.files());
   HALYARD_RETURN_IF_ERROR(setting.save(setting.add(), false, files.open(setting.token)));
   HALYARD_ASSIGN_OR_RETURN(const Preparation prepared, setting.load(files.open(setting.token)));
@@ -421,7 +423,7 @@ CheckResult afterRestart(Target& target, Kind kind) {
                            MemoryFiles::make(facts.modelCacheFiles, facts.dataCacheFiles));
   const hal::Token token = newToken();
   {
-    const Setting setting{
+    const CacheSetting setting{
         *client, method, kind, false, facts.modelCacheFiles, facts.dataCacheFiles};
     HALYARD_ASSIGN_OR_RETURN(const PreparedOrSkip able,
                              prepareIfSupported(*client, method, setting.add()));
@@ -432,12 +434,13 @@ CheckResult afterRestart(Target& target, Kind kind) {
   }
   client.reset();
   HALYARD_ASSIGN_OR_RETURN(client, HalClient::open(target));
-  const Setting setting{*client, method, kind, false, facts.modelCacheFiles, facts.dataCacheFiles};
+  const CacheSetting setting{
+      *client, method, kind, false, facts.modelCacheFiles, facts.dataCacheFiles};
   return setting.expectLoads(files.open(token)).annotate("after a restart of the driver");
 }
 
 // The launch succeeds, and the callback reports that the deadline has passed.
-CheckResult passedDeadline(const Setting& setting) {
+CheckResult passedDeadline(const CacheSetting& setting) {
   HALYARD_ASSIGN_OR_RETURN(MemoryFiles files, setting.files());
   HALYARD_RETURN_IF_ERROR(setting.save(setting.add(), false, files.open(setting.token)));
   if (setting.method >= HalVersion::V1_3) {
@@ -456,7 +459,7 @@ struct Case {
   const char* name;
   const char* what;
   std::vector<std::string> requirements;
-  Use use;
+  CacheUse use;
 };
 
 }  // namespace
@@ -498,7 +501,7 @@ void listCacheChecks(HalChecks& checks) {
       checks.addForVersions(
           since, fmt::format("cache/{}_{}", one.name, suffix), one.what, one.requirements,
           [use = one.use, kind = kind, full](HalClient& client, HalVersion method) {
-            return withSetting(client, method, kind, full, use);
+            return withCacheSetting(client, method, kind, full, use);
           });
     }
     checks.addAlone(since, fmt::format("cache/after_a_restart_{}", suffix),

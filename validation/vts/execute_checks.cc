@@ -22,16 +22,16 @@ const std::initializer_list<Code> kMissed = {Code::MISSED_DEADLINE_TRANSIENT,
                                              Code::MISSED_DEADLINE_PERSISTENT};
 
 // Runs `use` with a prepared addModel(n), if the driver supports it.
-CheckResult withAdd(HalClient& client, HalVersion method, uint32_t n,
-                    const std::function<Status(const DriverObjectPtr&)>& use) {
+CheckResult withPreparedAdd(HalClient& client, HalVersion method, uint32_t n,
+                            const std::function<Status(const DriverObjectPtr&)>& use) {
   HALYARD_ASSIGN_OR_RETURN(const PreparedOrSkip prepared,
                            prepareIfSupported(client, method, addModel(n)));
   if (prepared.model == nullptr) return CheckResult::skipped(prepared.skip);
   return use(prepared.model);
 }
 
-CheckResult badRequest(HalClient& client, HalVersion method, const BadRequest& row) {
-  return withAdd(client, method, 4, [&](const DriverObjectPtr& model) -> Status {
+CheckResult badExecuteRequest(HalClient& client, HalVersion method, const BadRequest& row) {
+  return withPreparedAdd(client, method, 4, [&](const DriverObjectPtr& model) -> Status {
     HALYARD_ASSIGN_OR_RETURN(const RequestMemory memory, addMemory(4));
     const hal::Request bad = row.spoilt(memory.request());
     for (const Path path : pathsOf(method)) {
@@ -95,7 +95,7 @@ CheckResult checkSized(HalClient& client, HalVersion method, const SizedRequest&
 
 // `measure` has a number that stands for neither yes nor no.
 CheckResult unknownMeasure(HalClient& client, HalVersion method) {
-  return withAdd(client, method, 4, [&](const DriverObjectPtr& model) -> Status {
+  return withPreparedAdd(client, method, 4, [&](const DriverObjectPtr& model) -> Status {
     HALYARD_ASSIGN_OR_RETURN(const RequestMemory memory, addMemory(4));
     ExecuteCall call;
     call.measureNumber = 7;
@@ -111,8 +111,8 @@ CheckResult unknownMeasure(HalClient& client, HalVersion method) {
 
 // Results and errors come by the notification of the method's version. An old client does not have
 // a newer one.
-CheckResult callbackForm(HalClient& client, HalVersion method) {
-  return withAdd(client, method, 4, [&](const DriverObjectPtr& model) -> Status {
+CheckResult executionCallbackForm(HalClient& client, HalVersion method) {
+  return withPreparedAdd(client, method, 4, [&](const DriverObjectPtr& model) -> Status {
     for (const bool right : {true, false}) {
       HALYARD_ASSIGN_OR_RETURN(RequestMemory memory, addMemory(4));
       if (!right) memory.mutableRequest().inputs.pop_back();
@@ -127,7 +127,7 @@ CheckResult callbackForm(HalClient& client, HalVersion method) {
 
 // The client's callback throws an exception. It is not called again, and the driver continues.
 CheckResult throwingCallback(HalClient& client, HalVersion method) {
-  return withAdd(client, method, 4, [&](const DriverObjectPtr& model) -> Status {
+  return withPreparedAdd(client, method, 4, [&](const DriverObjectPtr& model) -> Status {
     for (const bool right : {true, false}) {
       HALYARD_ASSIGN_OR_RETURN(RequestMemory memory, addMemory(4));
       if (!right) memory.mutableRequest().inputs.pop_back();
@@ -148,8 +148,8 @@ CheckResult throwingCallback(HalClient& client, HalVersion method) {
   });
 }
 
-CheckResult nullCallback(HalClient& client, HalVersion method) {
-  return withAdd(client, method, 4, [&](const DriverObjectPtr& model) -> Status {
+CheckResult nullExecutionCallback(HalClient& client, HalVersion method) {
+  return withPreparedAdd(client, method, 4, [&](const DriverObjectPtr& model) -> Status {
     HALYARD_ASSIGN_OR_RETURN(const RequestMemory memory, addMemory(4));
     ExecuteCall call;
     call.nullCallback = true;
@@ -162,8 +162,8 @@ CheckResult nullCallback(HalClient& client, HalVersion method) {
   });
 }
 
-CheckResult calledOnce(HalClient& client, HalVersion method) {
-  return withAdd(client, method, 4, [&](const DriverObjectPtr& model) -> Status {
+CheckResult executionCalledBackOnce(HalClient& client, HalVersion method) {
+  return withPreparedAdd(client, method, 4, [&](const DriverObjectPtr& model) -> Status {
     HALYARD_ASSIGN_OR_RETURN(RequestMemory memory, addMemory(4));
     for (const bool right : {true, false}) {
       if (!right) memory.mutableRequest().inputs.pop_back();
@@ -182,8 +182,8 @@ CheckResult calledOnce(HalClient& client, HalVersion method) {
 }
 
 // The output is one byte too small.
-CheckResult tooSmall(HalClient& client, HalVersion method, bool open) {
-  return withAdd(client, method, open ? 0 : 4, [&](const DriverObjectPtr& model) -> Status {
+CheckResult tooSmallOutput(HalClient& client, HalVersion method, bool open) {
+  return withPreparedAdd(client, method, open ? 0 : 4, [&](const DriverObjectPtr& model) -> Status {
     HALYARD_ASSIGN_OR_RETURN(
         RequestMemory memory,
         RequestMemory::make({filled(kFloat, 4, 1), filled(kFloat, 4, 2)}, {15}));
@@ -217,8 +217,8 @@ CheckResult tooSmall(HalClient& client, HalVersion method, bool open) {
   });
 }
 
-CheckResult concurrently(HalClient& client, HalVersion method) {
-  return withAdd(client, method, 64, [&](const DriverObjectPtr& model) -> Status {
+CheckResult executeConcurrently(HalClient& client, HalVersion method) {
+  return withPreparedAdd(client, method, 64, [&](const DriverObjectPtr& model) -> Status {
     return inThreads(8, [&](unsigned thread) -> Status {
       HALYARD_ASSIGN_OR_RETURN(const RequestMemory memory, addMemory(64, kFloat, thread, 100));
       for (int i = 0; i < 25; ++i) {
@@ -234,9 +234,9 @@ CheckResult concurrently(HalClient& client, HalVersion method) {
   });
 }
 
-CheckResult deadlines(HalClient& client) {
+CheckResult executionDeadlines(HalClient& client) {
   constexpr HalVersion kMethod = HalVersion::V1_3;
-  return withAdd(client, kMethod, 4, [&](const DriverObjectPtr& model) -> Status {
+  return withPreparedAdd(client, kMethod, 4, [&](const DriverObjectPtr& model) -> Status {
     for (const Path path : pathsOf(kMethod)) {
       HALYARD_ASSIGN_OR_RETURN(const RequestMemory memory, addMemory(4));
       const hal::TimePoint now = hal::Clock::now();
@@ -334,7 +334,7 @@ Result<FileMemory> fileMemory(off_t offset, bool readOnlyInputs) {
 }
 
 CheckResult filesAsPools(HalClient& client, HalVersion method) {
-  return withAdd(client, method, 4, [&](const DriverObjectPtr& model) -> Status {
+  return withPreparedAdd(client, method, 4, [&](const DriverObjectPtr& model) -> Status {
     for (const off_t offset : {off_t{0}, off_t{4096}}) {
       for (const bool readOnly : {false, true}) {
         HALYARD_ASSIGN_OR_RETURN(const FileMemory file, fileMemory(offset, readOnly));
@@ -359,7 +359,7 @@ CheckResult filesAsPools(HalClient& client, HalVersion method) {
 
 // The client shortens its file. The execution may fail, but the driver must not end.
 CheckResult filesThatShrink(HalClient& client, HalVersion method) {
-  return withAdd(client, method, 4, [&](const DriverObjectPtr& model) -> Status {
+  return withPreparedAdd(client, method, 4, [&](const DriverObjectPtr& model) -> Status {
     for (int i = 0; i < 20; ++i) {
       HALYARD_ASSIGN_OR_RETURN(const FileMemory file, fileMemory(0, false));
       std::thread shrinking([&] { (void)!::ftruncate(file.fd.get(), 0); });
@@ -381,10 +381,11 @@ CheckResult filesThatShrink(HalClient& client, HalVersion method) {
 void listExecuteChecks(HalChecks& checks) {
   const HalVersion v10 = HalVersion::V1_0;
   for (const BadRequest& row : badRequests()) {
-    checks.addForVersions(
-        v10, fmt::format("execute/{}_{}", row.rule, row.name),
-        fmt::format("rule {} of requests: {} is refused", row.rule, row.name), {"ND-044"},
-        [&row](HalClient& client, HalVersion method) { return badRequest(client, method, row); });
+    checks.addForVersions(v10, fmt::format("execute/{}_{}", row.rule, row.name),
+                          fmt::format("rule {} of requests: {} is refused", row.rule, row.name),
+                          {"ND-044"}, [&row](HalClient& client, HalVersion method) {
+                            return badExecuteRequest(client, method, row);
+                          });
   }
   for (const SizedRequest& row : sizedRequests()) {
     checks.addForVersions(
@@ -401,26 +402,29 @@ void listExecuteChecks(HalChecks& checks) {
                         unknownMeasure);
   checks.addForVersions(v10, "execute/callback_form",
                         "the callback is called by the notification of the method's version", {},
-                        callbackForm);
+                        executionCallbackForm);
   checks.addForVersions(v10, "execute/throwing_callback",
                         "a callback that throws is not called again and does no harm", {},
                         throwingCallback);
   checks.addForVersions(v10, "execute/null_callback",
                         "an execution without a callback is refused with INVALID_ARGUMENT", {},
-                        nullCallback);
+                        nullExecutionCallback);
   checks.addForVersions(v10, "execute/callback_once",
-                        "the callback of an execution is called exactly once", {}, calledOnce);
+                        "the callback of an execution is called exactly once", {},
+                        executionCalledBackOnce);
   for (const bool open : {false, true}) {
-    checks.addForVersions(
-        open ? HalVersion::V1_2 : v10, open ? "execute/too_small_open" : "execute/too_small",
-        "an output that does not fit is told with its real shape", {"ND-047"},
-        [open](HalClient& client, HalVersion method) { return tooSmall(client, method, open); });
+    checks.addForVersions(open ? HalVersion::V1_2 : v10,
+                          open ? "execute/too_small_open" : "execute/too_small",
+                          "an output that does not fit is told with its real shape", {"ND-047"},
+                          [open](HalClient& client, HalVersion method) {
+                            return tooSmallOutput(client, method, open);
+                          });
   }
   checks.addForVersions(v10, "execute/concurrently", "8 threads execute one prepared model at once",
-                        {"ND-040"}, concurrently);
+                        {"ND-040"}, executeConcurrently);
   checks.add(HalVersion::V1_3, "execute/deadlines",
              "a deadline is met or answered with MISSED_DEADLINE", {"ND-049"},
-             [](HalClient& client) { return deadlines(client); });
+             [](HalClient& client) { return executionDeadlines(client); });
   checks.add(HalVersion::V1_3, "execute/loop_timeout",
              "an endless WHILE ends with MISSED_DEADLINE after the loop timeout, each time",
              {"ND-051"}, [](HalClient& client) {

@@ -15,19 +15,19 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr HalVersion kMethod = HalVersion::V1_3;
-constexpr auto kPatience = 20s;
+constexpr HalVersion kFencedMethod = HalVersion::V1_3;
+constexpr auto kFencePatience = 20s;
 
-using Use = std::function<Status(HalClient&, const DriverObjectPtr&)>;
+using FencedUse = std::function<Status(HalClient&, const DriverObjectPtr&)>;
 
-CheckResult withModel(HalClient& client, const Model& made, const Use& use) {
+CheckResult withModel(HalClient& client, const Model& made, const FencedUse& use) {
   HALYARD_ASSIGN_OR_RETURN(const PreparedOrSkip prepared,
-                           prepareIfSupported(client, kMethod, made));
+                           prepareIfSupported(client, kFencedMethod, made));
   if (prepared.model == nullptr) return CheckResult::skipped(prepared.skip);
   return use(client, prepared.model);
 }
 
-HalChecks::WithClient withAdd(Use use) {
+HalChecks::WithClient withFencedAdd(FencedUse use) {
   return [use = std::move(use)](HalClient& client) { return withModel(client, addModel(4), use); };
 }
 
@@ -41,13 +41,13 @@ Status expectLaunched(const FencedAnswer& answer) {
 }
 
 // The final state of the execution's fence. Without a fence the execution is complete.
-Result<FenceState> endOf(const FencedAnswer& answer) {
+Result<FenceState> fenceStateAtEnd(const FencedAnswer& answer) {
   if (!answer.hasFence) return FenceState::SIGNALLED;
-  return waitFence(answer.fence.get(), hal::Clock::now() + kPatience);
+  return waitFence(answer.fence.get(), hal::Clock::now() + kFencePatience);
 }
 
 Status expectEnd(const FencedAnswer& answer, FenceState expected) {
-  HALYARD_ASSIGN_OR_RETURN(const FenceState state, endOf(answer));
+  HALYARD_ASSIGN_OR_RETURN(const FenceState state, fenceStateAtEnd(answer));
   if (state == expected) return okStatus();
   const char* const names[] = {"still pending", "signalled", "in its error state"};
   return opFailed("the fence is {}, expected {}", names[static_cast<size_t>(state)],
@@ -69,7 +69,7 @@ Status expectDone(const FencedAnswer& answer, bool measured) {
   return okStatus();
 }
 
-Status runs(HalClient& client, const DriverObjectPtr& model) {
+Status fencedRuns(HalClient& client, const DriverObjectPtr& model) {
   for (const bool measure : {false, true}) {
     HALYARD_ASSIGN_OR_RETURN(const RequestMemory memory, addMemory(4));
     FencedCall call;
@@ -178,7 +178,7 @@ Status failingFence(HalClient& client, const DriverObjectPtr& model) {
   HALYARD_RETURN_IF_ERROR(expectEnd(answer, FenceState::ERROR));
   HALYARD_ASSIGN_OR_RETURN(const FencedAnswer::Info info, answer.info());
   if (info.status == Code::NONE) return opFailed("the fence failed, and the execution is fine");
-  return runs(client, model);
+  return fencedRuns(client, model);
 }
 
 Status failedFence(HalClient& client, const DriverObjectPtr& model) {
@@ -199,10 +199,10 @@ Status nullFence(HalClient& client, const DriverObjectPtr& model) {
   HALYARD_ASSIGN_OR_RETURN(const FencedAnswer answer,
                            client.executeFenced(model, memory.request(), call));
   HALYARD_RETURN_IF_ERROR(expectError(answer, {Code::INVALID_ARGUMENT}));
-  return runs(client, model);
+  return fencedRuns(client, model);
 }
 
-Status badRequest(HalClient& client, const DriverObjectPtr& model, const BadRequest& row) {
+Status badFencedRequest(HalClient& client, const DriverObjectPtr& model, const BadRequest& row) {
   HALYARD_ASSIGN_OR_RETURN(const RequestMemory memory, addMemory(4));
   FencedCall call;
   if (row.edit != nullptr) call.edit = row.edit;
@@ -216,10 +216,10 @@ Status badRequest(HalClient& client, const DriverObjectPtr& model, const BadRequ
   } else {
     HALYARD_RETURN_IF_ERROR(expectError(answer, row.codes()));
   }
-  return runs(client, model);
+  return fencedRuns(client, model);
 }
 
-Status tooSmall(HalClient& client, const DriverObjectPtr& model) {
+Status tooSmallFenced(HalClient& client, const DriverObjectPtr& model) {
   HALYARD_ASSIGN_OR_RETURN(const RequestMemory memory,
                            RequestMemory::make({filled(kFloat, 4, 1), filled(kFloat, 4, 2)}, {15}));
   HALYARD_ASSIGN_OR_RETURN(const FencedAnswer answer,
@@ -307,11 +307,11 @@ Status leavesMemoryAlone(HalClient& client, const DriverObjectPtr& model) {
 }  // namespace
 
 void listFencedChecks(HalChecks& checks) {
-  const auto add = [&](const char* name, const char* what, Use use) {
-    checks.add(kMethod, name, what, {}, withAdd(std::move(use)));
+  const auto add = [&](const char* name, const char* what, FencedUse use) {
+    checks.add(kFencedMethod, name, what, {}, withFencedAdd(std::move(use)));
   };
   add("fenced/runs", "an execution without fences ends with its outputs written, and tells of it",
-      runs);
+      fencedRuns);
   add("fenced/waits_for_fences",
       "an execution begins when all its fences have signalled, and has no result before",
       waitsForFences);
@@ -321,22 +321,23 @@ void listFencedChecks(HalChecks& checks) {
   add("fenced/failing_fence", "a fence that fails makes the execution's fence fail", failingFence);
   add("fenced/failed_fence", "a fence that has failed is refused", failedFence);
   add("fenced/null_fence", "a null fence is refused with INVALID_ARGUMENT", nullFence);
-  add("fenced/too_small", "an output that does not fit is refused with INVALID_ARGUMENT", tooSmall);
+  add("fenced/too_small", "an output that does not fit is refused with INVALID_ARGUMENT",
+      tooSmallFenced);
   add("fenced/deadline", "a deadline that passes ends the execution with MISSED_DEADLINE",
       deadline);
   add("fenced/leaves_memory_alone", "memory is not touched after the fence has signalled",
       leavesMemoryAlone);
-  checks.add(kMethod, "fenced/open_output",
+  checks.add(kFencedMethod, "fenced/open_output",
              "an output of unknown dimensions is refused with INVALID_ARGUMENT", {},
              [](HalClient& client) { return withModel(client, addModel(0), openOutput); });
-  checks.add(kMethod, "fenced/duration", "an execution that takes longer than its duration fails",
-             {"ND-049"},
+  checks.add(kFencedMethod, "fenced/duration",
+             "an execution that takes longer than its duration fails", {"ND-049"},
              [](HalClient& client) { return withModel(client, endlessModel(), duration); });
   for (const BadRequest& row : badRequests()) {
-    checks.add(kMethod, fmt::format("fenced/{}_{}", row.rule, row.name),
+    checks.add(kFencedMethod, fmt::format("fenced/{}_{}", row.rule, row.name),
                fmt::format("rule {} of requests: {} is refused", row.rule, row.name), {"ND-044"},
-               withAdd([&row](HalClient& client, const DriverObjectPtr& model) {
-                 return badRequest(client, model, row);
+               withFencedAdd([&row](HalClient& client, const DriverObjectPtr& model) {
+                 return badFencedRequest(client, model, row);
                }));
   }
 }

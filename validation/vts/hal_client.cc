@@ -150,7 +150,7 @@ Answer<ExecutionAnswer> sendSynchronously(Call call) {
 }
 
 // How the driver's process ended, as soon as this is known.
-std::string endOf(const DriverConnection& connection, std::chrono::milliseconds patience) {
+std::string endOfProcess(const DriverConnection& connection, std::chrono::milliseconds patience) {
   const hal::TimePoint until = hal::Clock::now() + patience;
   for (;;) {
     std::string text = connection.diedDuring("the check").message();
@@ -293,7 +293,7 @@ Result<std::shared_ptr<HalClient>> HalClient::open(Target& target, bool watched)
     const auto connection = weak.lock();
     if (connection == nullptr) return "";
     if (!connection->dead()) return std::nullopt;
-    return endOf(*connection, kEndGrace);
+    return endOfProcess(*connection, kEndGrace);
   });
   return client;
 }
@@ -319,7 +319,7 @@ std::vector<HalVersion> servedVersions(HalVersion newest) {
 
 Result<std::string> HalClient::disconnect() {
   connection_->later([](Side& side) { side.wire.shutdown(); });
-  std::string end = endOf(*connection_, std::chrono::seconds(10));
+  std::string end = endOfProcess(*connection_, std::chrono::seconds(10));
   if (!connection_->dead()) return opFailed("its process {} did not end", processId());
   return end;
 }

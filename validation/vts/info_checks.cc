@@ -58,7 +58,7 @@ Status checkCapabilities(HalClient& client, HalVersion method) {
   return okStatus();
 }
 
-bool isSame(const hal::PerformanceInfo& a, const hal::PerformanceInfo& b) {
+bool isSameFigure(const hal::PerformanceInfo& a, const hal::PerformanceInfo& b) {
   return a.execTime == b.execTime && a.powerUsage == b.powerUsage;
 }
 
@@ -74,7 +74,7 @@ CheckResult oldFiguresAgree(HalClient& client) {
     HALYARD_ASSIGN_OR_RETURN(const DeviceFacts facts, client.facts(old));
     HALYARD_RETURN_IF_ERROR(answered(facts));
     for (size_t i = 0; i < facts.oldFigures.size(); ++i) {
-      if (isSame(facts.oldFigures[i], expected[i].second)) continue;
+      if (isSameFigure(facts.oldFigures[i], expected[i].second)) continue;
       return opFailed("HAL {}: {} is {}/{}, in HAL 1.2 {}/{}", halVersionName(old),
                       expected[i].first, facts.oldFigures[i].execTime,
                       facts.oldFigures[i].powerUsage, expected[i].second.execTime,

@@ -75,7 +75,7 @@ CheckResult preparedModels(HalClient& client) {
   return expectSuccess(answer, {{kLarge}}, false, false);
 }
 
-CheckResult executions(HalClient& client) {
+CheckResult repeatedExecutions(HalClient& client) {
   const HalVersion method = client.version();
   HALYARD_ASSIGN_OR_RETURN(const PreparedOrSkip prepared,
                            prepareIfSupported(client, method, addModel(kLarge)));
@@ -279,7 +279,7 @@ void listLifecycleChecks(HalChecks& checks) {
   };
   addGrowth(HalVersion::V1_0, "prepared_models", "a released prepared model leaves no memory",
             preparedModels);
-  addGrowth(HalVersion::V1_0, "executions", "executions leave no memory", executions);
+  addGrowth(HalVersion::V1_0, "executions", "executions leave no memory", repeatedExecutions);
   addGrowth(HalVersion::V1_3, "buffers", "released buffers leave no memory", buffers);
   addGrowth(HalVersion::V1_2, "bursts", "bursts that have ended leave no memory", bursts);
   addGrowth(HalVersion::V1_2, "cache_files", "the files of caches are closed", cacheFiles);

@@ -11,7 +11,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-Status nullCallback(HalClient& client, HalVersion method) {
+Status nullPreparationCallback(HalClient& client, HalVersion method) {
   PrepareCall call;
   call.nullCallback = true;
   HALYARD_ASSIGN_OR_RETURN(const Preparation preparation,
@@ -22,7 +22,7 @@ Status nullCallback(HalClient& client, HalVersion method) {
   return client.roundTrip();
 }
 
-CheckResult calledOnce(HalClient& client, HalVersion method) {
+CheckResult preparationCalledBackOnce(HalClient& client, HalVersion method) {
   HALYARD_ASSIGN_OR_RETURN(const SupportedAnswer supported, client.supported(method, addModel(4)));
   for (const bool right : {true, false}) {
     Model model = addModel(4);
@@ -39,7 +39,7 @@ CheckResult calledOnce(HalClient& client, HalVersion method) {
   return okStatus();
 }
 
-Status callbackForm(HalClient& client, HalVersion method) {
+Status preparationCallbackForm(HalClient& client, HalVersion method) {
   for (const bool right : {true, false}) {
     Model model = addModel(4);
     if (!right) model.main.operands[0].scale = 1;
@@ -51,7 +51,7 @@ Status callbackForm(HalClient& client, HalVersion method) {
 }
 
 // Deadlines: now, in 5 ms, in the past, and never. The launch is always NONE.
-Status deadlines(HalClient& client) {
+Status preparationDeadlines(HalClient& client) {
   const std::initializer_list<Code> kMissed = {Code::MISSED_DEADLINE_TRANSIENT,
                                                Code::MISSED_DEADLINE_PERSISTENT};
   HALYARD_ASSIGN_OR_RETURN(const PreparedOrSkip able,
@@ -150,16 +150,16 @@ void listPrepareChecks(HalChecks& checks) {
   const HalVersion v10 = HalVersion::V1_0;
   checks.addForVersions(v10, "prepare/null_callback",
                         "a preparation without a callback is refused with INVALID_ARGUMENT", {},
-                        nullCallback);
+                        nullPreparationCallback);
   checks.addForVersions(v10, "prepare/callback_once",
                         "the callback of a preparation is called exactly once", {"ND-032"},
-                        calledOnce);
+                        preparationCalledBackOnce);
   checks.addForVersions(v10, "prepare/callback_form",
                         "the callback is called by the notification of the method's version", {},
-                        callbackForm);
+                        preparationCallbackForm);
   checks.add(HalVersion::V1_3, "prepare/deadlines",
              "a deadline is met or answered with MISSED_DEADLINE, never at the launch", {"ND-033"},
-             [](HalClient& client) -> CheckResult { return deadlines(client); });
+             [](HalClient& client) -> CheckResult { return preparationDeadlines(client); });
   checks.add(HalVersion::V1_3, "prepare/priorities_and_preferences",
              "results are the same with every priority and preference", {"ND-036"},
              prioritiesAndPreferences);

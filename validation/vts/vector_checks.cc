@@ -175,11 +175,12 @@ Result<std::optional<HalVersion>> methodFor(HalClient& client, const VectorCase&
   return std::optional<HalVersion>();
 }
 
-using Use =
+using CaseUse =
     std::function<Status(HalClient&, HalVersion, const VectorCase&, const DriverObjectPtr&)>;
 
 // Each case of a file that the driver supports. Skipped when the driver supports no case.
-CheckResult forEachCase(HalClient& client, const Source& source, bool prepares, const Use& use) {
+CheckResult forEachCase(HalClient& client, const Source& source, bool prepares,
+                        const CaseUse& use) {
   std::string skip = "no case is right for the driver's HAL version";
   size_t done = 0;
   for (const std::string& text : source.cases) {
@@ -342,7 +343,7 @@ Status listVectorChecks(HalChecks& checks) {
   for (size_t i = 0; i < sources->size(); ++i) {
     const std::string& name = (*sources)[i].name;
     const auto add = [&](const char* group, std::string what, std::vector<std::string> requirements,
-                         bool prepares, Use use) {
+                         bool prepares, CaseUse use) {
       Check& check = checks.add(HalVersion::V1_0, fmt::format("{}/{}", group, name),
                                 std::move(what), std::move(requirements),
                                 [sources, i, prepares, use = std::move(use)](HalClient& client) {

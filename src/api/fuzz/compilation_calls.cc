@@ -23,7 +23,7 @@ const ANeuralNetworksDevice* cpuDevice() {
   return device;
 }
 
-void create(ObjectTable& table, ByteSource& bytes) {
+void createCompilation(ObjectTable& table, ByteSource& bytes) {
   const ModelObject* const model = table.pick(table.models, bytes);
   ANeuralNetworksModel* const handle = model ? model->handle : nullptr;
   auto made = std::make_unique<CompilationObject>();
@@ -43,7 +43,7 @@ void create(ObjectTable& table, ByteSource& bytes) {
   table.compilations.push_back(std::move(made));
 }
 
-void setWishes(ObjectTable& table, ByteSource& bytes) {
+void setCompilationWishes(ObjectTable& table, ByteSource& bytes) {
   ANeuralNetworksCompilation* const handle = handleOf(table.pick(table.compilations, bytes));
   switch (bytes.below(4)) {
     case 0:
@@ -160,9 +160,9 @@ void askDevice(ObjectTable&, ByteSource& bytes) {
 }  // namespace
 
 std::span<const Call> compilationCalls() {
-  static constexpr Call kCalls[] = {create,       setWishes,     finish,
-                                    askAlignment, createBurst,   dropCompilation,
-                                    dropBurst,    setCacheFiles, askDevice};
+  static constexpr Call kCalls[] = {createCompilation, setCompilationWishes, finish,
+                                    askAlignment,      createBurst,          dropCompilation,
+                                    dropBurst,         setCacheFiles,        askDevice};
   return kCalls;
 }
 

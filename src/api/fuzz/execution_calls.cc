@@ -15,7 +15,7 @@ ANeuralNetworksExecution* handleOf(const ExecutionObject* execution) {
   return execution == nullptr ? nullptr : execution->handle;
 }
 
-void create(ObjectTable& table, ByteSource& bytes) {
+void createExecution(ObjectTable& table, ByteSource& bytes) {
   const CompilationObject* const compilation = table.pick(table.compilations, bytes);
   auto made = std::make_unique<ExecutionObject>();
   made->compilation = compilation;
@@ -107,7 +107,7 @@ void setArgument(ObjectTable& table, ByteSource& bytes) {
   }
 }
 
-void setWishes(ObjectTable& table, ByteSource& bytes) {
+void setExecutionWishes(ObjectTable& table, ByteSource& bytes) {
   ANeuralNetworksExecution* const handle = handleOf(table.pick(table.executions, bytes));
   const bool yes = bytes.oneIn(2);
   switch (bytes.below(5)) {
@@ -230,8 +230,9 @@ void dropExecution(ObjectTable& table, ByteSource& bytes) {
 }  // namespace
 
 std::span<const Call> executionCalls() {
-  static constexpr Call kCalls[] = {create,    setArgument,  setWishes,   run,
-                                    askResult, waitForEvent, createEvent, dropExecution};
+  static constexpr Call kCalls[] = {
+      createExecution, setArgument,  setExecutionWishes, run,
+      askResult,       waitForEvent, createEvent,        dropExecution};
   return kCalls;
 }
 

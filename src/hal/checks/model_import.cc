@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "hal/checks/operand_sizes.h"
 #include "model/validation/validation.h"
 
 namespace halyard::hal {
@@ -13,14 +14,8 @@ namespace {
 // Constants up to this size become private. They may be parameters such as shapes, permutations and
 // paddings, from which kernels compute addresses. Weights only change numbers. They are mostly
 // larger, and stay in their place.
-constexpr uint32_t kMaxParameterBytes = 512;
+constexpr uint32_t kMaxConstantParameterBytes = 512;
 constexpr size_t kBlockAlignment = 64;
-
-// Returns the alignment for elements of `type`. Extension types may hold anything.
-uint32_t alignmentOf(OperandType type) {
-  const uint32_t size = elementSize(type);
-  return size == 0 ? 8 : size;
-}
 
 template <typename Visit>
 Status forEachOperand(Model& model, Visit visit) {
@@ -119,7 +114,7 @@ class Privatiser {
 
   Status privatise(Operand& operand) {
     const DataLocation at = operand.location;
-    const uint32_t alignment = alignmentOf(operand.type);
+    const uint32_t alignment = elementAlignment(operand.type);
     if (operand.lifetime == Lifetime::CONSTANT_COPY) {
       if (at.offset % alignment == 0 || at.poolIndex != 0 ||
           uint64_t{at.offset} + at.length > model_.operandValues.size()) {
@@ -134,7 +129,7 @@ class Privatiser {
     if (!isReference(operand)) return okStatus();
     const ReceivedPool& pool = pools_[at.poolIndex];
     const bool aligned = (pool.memory()->offset() + at.offset) % alignment == 0;
-    if (aligned && at.length > kMaxParameterBytes) return okStatus();
+    if (aligned && at.length > kMaxConstantParameterBytes) return okStatus();
     HALYARD_ASSIGN_OR_RETURN(const uint64_t offset, append(at.length));
     HALYARD_RETURN_IF_ERROR(pool.read(at.offset, {model_.operandValues.data() + offset, at.length}),
                             "memory pool {}", at.poolIndex);

@@ -3,6 +3,7 @@
 // Ownership: owns its table.
 #pragma once
 
+#include <cstdint>
 #include <map>
 #include <optional>
 #include <span>
@@ -11,6 +12,12 @@
 #include "halyard/driver/model.h"
 
 namespace halyard::hal {
+
+// The alignment that elements of `type` need. Extension types may hold anything.
+inline uint32_t elementAlignment(OperandType type) {
+  const uint32_t size = elementSize(type);
+  return size == 0 ? 8 : size;
+}
 
 class OperandSizes {
  public:

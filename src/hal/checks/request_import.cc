@@ -4,6 +4,7 @@
 #include <cstdlib>
 #include <limits>
 
+#include "hal/checks/operand_sizes.h"
 #include "hal/core/version_adaptation.h"
 
 namespace halyard::hal {
@@ -11,12 +12,7 @@ namespace {
 
 // Inputs up to this size are copied out of shared memory before the driver sees them. The driver
 // then checks and uses the same values. Larger inputs are data, not parameters.
-constexpr uint64_t kMaxParameterBytes = 4096;
-
-uint32_t alignmentOf(OperandType type) {
-  const uint32_t size = elementSize(type);
-  return size == 0 ? 8 : size;
-}
+constexpr uint64_t kMaxInputParameterBytes = 4096;
 
 // Checks the features that the version lacks. ReceivedPool::open checks everything else.
 Status checkPools(const DecodedRequest& decoded, const std::vector<PoolDescription>& memories,
@@ -205,8 +201,8 @@ Status ImportedRequest::privatise(const Operand& operand, RequestArgument& argum
   const ReceivedPool& pool = *pools_[poolIndex];
   if (pool.opaque()) return okStatus();
   const DataLocation& at = argument.location;
-  const bool aligned = (pool.memory()->offset() + at.offset) % alignmentOf(operand.type) == 0;
-  const bool parameter = !isOutput && at.length <= kMaxParameterBytes;
+  const bool aligned = (pool.memory()->offset() + at.offset) % elementAlignment(operand.type) == 0;
+  const bool parameter = !isOutput && at.length <= kMaxInputParameterBytes;
   if (pool.mappable() && aligned && !parameter) return okStatus();
 
   HALYARD_ASSIGN_OR_RETURN(uint8_t* const memory, allocate(at.length));

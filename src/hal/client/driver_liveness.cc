@@ -14,7 +14,7 @@ constexpr std::chrono::milliseconds kDefaultLimit{10'000};
 constexpr std::chrono::minutes kDefaultExecutionLimit{5};
 // If this process itself was stopped, the answer may be unread at the limit. The loop then has this
 // time to read it.
-constexpr kj::Duration kReading = 100 * kj::MILLISECONDS;
+constexpr kj::Duration kPauseOfReading = 100 * kj::MILLISECONDS;
 
 }  // namespace
 
@@ -53,7 +53,7 @@ kj::Promise<bool> DriverLiveness::answers() {
                   return ask_();
                 }).then([] { return true; }, [](kj::Exception&&) { return true; });
   auto silence = timer_.afterDelay(limit_.count() * kj::MILLISECONDS)
-                     .then([this] { return timer_.afterDelay(kReading); })
+                     .then([this] { return timer_.afterDelay(kPauseOfReading); })
                      .then([] { return false; });
   return answer.exclusiveJoin(kj::mv(silence));
 }

@@ -14,12 +14,13 @@ using Side = DriverConnection::Side;
 
 // The client gives up this time after the driver should, so that the driver can report the error
 // itself.
-constexpr std::chrono::milliseconds kGrace{5};
+constexpr std::chrono::milliseconds kFenceGrace{5};
 
 // `time` + `duration` + the grace time, at most the latest time.
 TimePoint endAfter(TimePoint time, std::chrono::nanoseconds duration) {
   const auto left = TimePoint::max() - time;
-  return left <= kGrace || duration >= left - kGrace ? TimePoint::max() : time + duration + kGrace;
+  return left <= kFenceGrace || duration >= left - kFenceGrace ? TimePoint::max()
+                                                               : time + duration + kFenceGrace;
 }
 
 // An execution in a driver, with its key in Side::fencedExecutions.

@@ -17,7 +17,7 @@ using Side = DriverConnection::Side;
 // A wait that is longer than this also checks whether the driver is alive.
 constexpr std::chrono::seconds kPatience{1};
 // The time after a deadline for the driver's own answer to arrive.
-constexpr std::chrono::milliseconds kGrace{4};
+constexpr std::chrono::milliseconds kRingGrace{4};
 
 class BurstCallbackServer final : public wire::v1_2::IBurstCallback::Server {
  public:
@@ -318,8 +318,8 @@ RemoteRing::Outcome RemoteRing::exchange(const ExecuteOptions& options, size_t o
   }
   std::optional<TimePoint> until;
   // HAL versions before 1.3 have no deadlines.
-  if (timed() && options.deadline && *options.deadline < TimePoint::max() - kGrace) {
-    until = *options.deadline + kGrace;
+  if (timed() && options.deadline && *options.deadline < TimePoint::max() - kRingGrace) {
+    until = *options.deadline + kRingGrace;
   }
   // Without a deadline, the driver counts as hung after this time.
   const std::chrono::nanoseconds limit = connection_->executionLimit();

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/processors.h"
+#include "hal/core/failed_execution.h"
 
 namespace halyard::hal {
 namespace {
@@ -16,12 +17,6 @@ constexpr unsigned kPacketsInTurn = 64;
 constexpr std::chrono::milliseconds kTurn{1};
 // A wake-up is a tenth or more of an execution that takes less.
 constexpr std::chrono::microseconds kQuick{100};
-
-ExecutionResult failed(Status status) {
-  ExecutionResult result;
-  result.status = std::move(status);
-  return result;
-}
 
 bool maySlotExist(int32_t slot) { return slot >= 0 && slot != kNoSlot; }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "hal/core/failed_execution.h"
 #include "hal/server/burst_server.h"
 #include "hal/session/session_prepared_model.h"
 #include "hal/wire/wire_fence.h"
@@ -38,12 +39,6 @@ void notify(ServerCore& core, wire::v1_0::IExecutionCallback::Client callback,
     setStatus(request, result.status, version);
     send(kj::mv(request));
   }
-}
-
-ExecutionResult failed(Status status) {
-  ExecutionResult result;
-  result.status = std::move(status);
-  return result;
 }
 
 ExecutionResult execute(PreparedModel& preparedModel, const Model& model,

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "hal/core/failed_execution.h"
 #include "hal/session/buffer_state.h"
 
 namespace halyard::hal {
@@ -9,12 +10,6 @@ namespace {
 
 // The bytes of an output of unknown size in the first run.
 constexpr uint32_t kFirstTry = 4096;
-
-ExecutionResult failed(Status status) {
-  ExecutionResult result;
-  result.status = std::move(status);
-  return result;
-}
 
 const uint32_t* tokenOf(const Request& request, const RequestArgument& argument) {
   if (argument.kind != RequestArgument::Kind::POOL) return nullptr;

@@ -219,7 +219,7 @@ class Completed final : public FencedExecution {
   const FencedInfo info_;
 };
 
-FencedResult failed(Status status) { return {std::move(status), {}, nullptr}; }
+FencedResult failedFenced(Status status) { return {std::move(status), {}, nullptr}; }
 
 Status checkAccess(const Request& request, const std::vector<RequestArgument>& arguments,
                    int needed, std::string_view kind) {
@@ -313,21 +313,21 @@ Result<std::vector<ForeignFd>> takePending(std::span<const int> waitFor) {
 FencedResult startFenced(std::shared_ptr<FenceService> service, FencedCall call,
                          std::vector<ForeignFd> pending) {
   if (call.options.deadline && Clock::now() >= *call.options.deadline) {
-    return failed(missed("before the execution began"));
+    return failedFenced(missed("before the execution began"));
   }
-  if (call.ended.stop_requested()) return failed(clientGone());
+  if (call.ended.stop_requested()) return failedFenced(clientGone());
   const size_t descriptors = call.descriptors + pending.size() + 1;
   Status taken = call.limit->take(descriptors);
-  if (!taken.ok()) return failed(std::move(taken));
+  if (!taken.ok()) return failedFenced(std::move(taken));
   Result<NewFence> made = createFence();
   if (!made.ok()) {
     call.limit->giveBack(descriptors);
-    return failed(made.takeStatus());
+    return failedFenced(made.takeStatus());
   }
   const auto run = std::make_shared<FencedRun>(std::move(service), std::move(call), descriptors,
                                                std::move(made->signaller));
   Status started = run->start(std::move(pending));
-  if (!started.ok()) return failed(std::move(started));
+  if (!started.ok()) return failedFenced(std::move(started));
   return {okStatus(), std::move(made->fence), run};
 }
 
@@ -338,9 +338,10 @@ FencedResult runAtOnce(const std::function<ExecutionResult(const ExecuteOptions&
   const TimePoint now = Clock::now();
   if (duration)
     own.deadline = std::min(own.deadline.value_or(TimePoint::max()), after(now, *duration));
-  if (own.deadline && now >= *own.deadline) return failed(missed("before the execution began"));
+  if (own.deadline && now >= *own.deadline)
+    return failedFenced(missed("before the execution began"));
   ExecutionResult done = run(own);
-  if (!done.status.ok()) return failed(std::move(done.status));
+  if (!done.status.ok()) return failedFenced(std::move(done.status));
   return {okStatus(), {}, completedExecution({okStatus(), done.timing, done.timing})};
 }
 

@@ -5,18 +5,13 @@
 
 #include "hal/checks/result_check.h"
 #include "hal/core/driver_exception.h"
+#include "hal/core/failed_execution.h"
 #include "hal/session/cache_files.h"
 #include "hal/session/client_session.h"
 #include "hal/session/session_burst.h"
 
 namespace halyard::hal {
 namespace {
-
-ExecutionResult failed(Status status) {
-  ExecutionResult result;
-  result.status = std::move(status);
-  return result;
-}
 
 // Offset 0 with length 0 means a whole pool. Returns the request with real lengths, if it has such
 // an argument.

@@ -50,17 +50,17 @@ namespace {
 
 using Op = tfl::BuiltinOperator;
 using Opt = tfl::BuiltinOptions;
-constexpr Takes kTakes = kTakesComplex | kTakesOpenRank;
+constexpr Takes kComplexTakes = kTakesComplex | kTakesOpenRank;
 
-constexpr Converter kConverters[] = {
-    {Op::RFFT2D, Opt::Rfft2dOptions, OptionsNeed::OPTIONAL, convertRfft2d, kTakes},
-    {Op::COMPLEX_ABS, Opt::NONE, OptionsNeed::OPTIONAL, convertPart<COMPLEX_ABS>, kTakes},
-    {Op::REAL, Opt::NONE, OptionsNeed::OPTIONAL, convertPart<REAL>, kTakes},
-    {Op::IMAG, Opt::NONE, OptionsNeed::OPTIONAL, convertPart<IMAG>, kTakes},
+constexpr Converter kComplexConverters[] = {
+    {Op::RFFT2D, Opt::Rfft2dOptions, OptionsNeed::OPTIONAL, convertRfft2d, kComplexTakes},
+    {Op::COMPLEX_ABS, Opt::NONE, OptionsNeed::OPTIONAL, convertPart<COMPLEX_ABS>, kComplexTakes},
+    {Op::REAL, Opt::NONE, OptionsNeed::OPTIONAL, convertPart<REAL>, kComplexTakes},
+    {Op::IMAG, Opt::NONE, OptionsNeed::OPTIONAL, convertPart<IMAG>, kComplexTakes},
 };
 
 }  // namespace
 
-std::span<const Converter> complexConverters() { return kConverters; }
+std::span<const Converter> complexConverters() { return kComplexConverters; }
 
 }  // namespace halyard::import

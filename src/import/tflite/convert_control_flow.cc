@@ -232,7 +232,7 @@ Result<std::vector<CalleeModel>> branchesOf(GraphBuilder& caller, const Calls& c
 }
 
 // Declares output i of the node with the shape that its subgraph gives it.
-Result<uint32_t> outputLike(Node& node, size_t i, const Operand& result) {
+Result<uint32_t> resultOutput(Node& node, size_t i, const Operand& result) {
   HALYARD_ASSIGN_OR_RETURN(const uint32_t output, node.builder().write(node.outputTensor(i)),
                            "output {}", i);
   HALYARD_RETURN_IF_ERROR(node.declareShape(output, result.dimensions), "output {}", i);
@@ -241,10 +241,10 @@ Result<uint32_t> outputLike(Node& node, size_t i, const Operand& result) {
   return output;
 }
 
-Result<OperandIndexes> outputsLike(Node& node, std::span<const Operand> results) {
+Result<OperandIndexes> resultOutputs(Node& node, std::span<const Operand> results) {
   OperandIndexes outputs;
   for (size_t i = 0; i < results.size(); ++i) {
-    HALYARD_ASSIGN_OR_RETURN(const uint32_t output, outputLike(node, i, results[i]));
+    HALYARD_ASSIGN_OR_RETURN(const uint32_t output, resultOutput(node, i, results[i]));
     outputs.push_back(output);
   }
   return outputs;
@@ -294,7 +294,7 @@ Status convertIf(Node& node) {
   // A model of the C API has at least one input.
   if (calls.operands.empty()) calls.passUnread(node.builder(), condition);
   HALYARD_ASSIGN_OR_RETURN(std::vector<CalleeModel> branches, branchesOf(node.builder(), calls));
-  HALYARD_ASSIGN_OR_RETURN(OperandIndexes outputs, outputsLike(node, branches[0].results));
+  HALYARD_ASSIGN_OR_RETURN(OperandIndexes outputs, resultOutputs(node, branches[0].results));
   return chooseBetween(node.builder(), condition, std::move(branches[0].model),
                        std::move(branches[1].model), calls.operands, std::move(outputs));
 }
@@ -356,7 +356,7 @@ Status convertCase(Node& node) {
                                          values, outputs));
     HALYARD_ASSIGN_OR_RETURN(others, link.finishCallee({}));
   }
-  HALYARD_ASSIGN_OR_RETURN(OperandIndexes outputs, outputsLike(node, branches[0].results));
+  HALYARD_ASSIGN_OR_RETURN(OperandIndexes outputs, resultOutputs(node, branches[0].results));
   return chooseBranch(builder, 0, std::move(branches[0].model), std::move(others), calls.operands,
                       std::move(outputs));
 }
@@ -399,7 +399,8 @@ Status convertWhile(Node& node) {
   inputs.insert(inputs.end(), calls.operands.begin(), calls.operands.end());
   OperandIndexes outputs;
   for (size_t k = 0; k < changed.size(); ++k) {
-    HALYARD_ASSIGN_OR_RETURN(const uint32_t output, outputLike(node, changed[k], next.results[k]));
+    HALYARD_ASSIGN_OR_RETURN(const uint32_t output,
+                             resultOutput(node, changed[k], next.results[k]));
     outputs.push_back(output);
   }
   return builder.addControlFlow(OperationType::WHILE, std::move(inputs), std::move(outputs));
@@ -434,7 +435,7 @@ Status convertComposite(Node& node) {
 using Op = tfl::BuiltinOperator;
 using Opt = tfl::BuiltinOptions;
 
-constexpr Converter kConverters[] = {
+constexpr Converter kControlFlowConverters[] = {
     {Op::IF, Opt::IfOptions, OptionsNeed::REQUIRED, convertIf},
     {Op::WHILE, Opt::WhileOptions, OptionsNeed::REQUIRED, convertWhile},
     {Op::CALL_ONCE, Opt::CallOnceOptions, OptionsNeed::REQUIRED, convertCallOnce},
@@ -444,6 +445,6 @@ constexpr Converter kConverters[] = {
 
 }  // namespace
 
-std::span<const Converter> controlFlowConverters() { return kConverters; }
+std::span<const Converter> controlFlowConverters() { return kControlFlowConverters; }
 
 }  // namespace halyard::import

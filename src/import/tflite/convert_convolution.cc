@@ -13,10 +13,6 @@ namespace {
 // output. It is the limit of TFLite's own check.
 constexpr double kBiasScaleSlack = 0.02;
 
-bool isFloat(OperandType type) {
-  return type == OperandType::TENSOR_FLOAT32 || type == OperandType::TENSOR_FLOAT16;
-}
-
 tfl::TensorType floatTypeOf(OperandType type) {
   return type == OperandType::TENSOR_FLOAT16 ? tfl::TensorType::FLOAT16 : tfl::TensorType::FLOAT32;
 }
@@ -503,7 +499,7 @@ Status convertFullyConnected(Node& node) {
   return node.reshape(flat, y);
 }
 
-constexpr Converter kConverters[] = {
+constexpr Converter kConvolutionConverters[] = {
     {tfl::BuiltinOperator::CONV_2D, tfl::BuiltinOptions::Conv2DOptions, OptionsNeed::REQUIRED,
      convertConv2d, kTakesOpenDimensions | kTakesInt16},
     {tfl::BuiltinOperator::DEPTHWISE_CONV_2D, tfl::BuiltinOptions::DepthwiseConv2DOptions,
@@ -516,7 +512,7 @@ constexpr Converter kConverters[] = {
 
 }  // namespace
 
-std::span<const Converter> convolutionConverters() { return kConverters; }
+std::span<const Converter> convolutionConverters() { return kConvolutionConverters; }
 
 // The options are three INT32: the padding (1: SAME, 2: VALID) and the strides (width, height).
 // Newer converters append more. The shape of the output is in the file only.

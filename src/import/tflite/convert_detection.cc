@@ -199,7 +199,7 @@ Status convertNonMaxSuppression(Node& node) {
                                      {indices, kept, count});
 }
 
-constexpr Converter kConverters[] = {
+constexpr Converter kDetectionConverters[] = {
     {tfl::BuiltinOperator::NON_MAX_SUPPRESSION_V4, tfl::BuiltinOptions::NonMaxSuppressionV4Options,
      OptionsNeed::OPTIONAL, convertNonMaxSuppression<false>},
     {tfl::BuiltinOperator::NON_MAX_SUPPRESSION_V5, tfl::BuiltinOptions::NonMaxSuppressionV5Options,
@@ -208,6 +208,6 @@ constexpr Converter kConverters[] = {
 
 }  // namespace
 
-std::span<const Converter> detectionConverters() { return kConverters; }
+std::span<const Converter> detectionConverters() { return kDetectionConverters; }
 
 }  // namespace halyard::import

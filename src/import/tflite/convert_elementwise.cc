@@ -161,7 +161,7 @@ Status convertSoftmax(Node& node) {
   return node.builder().addOperation(OperationType::SOFTMAX, {x, scale}, {y});
 }
 
-constexpr Converter kConverters[] = {
+constexpr Converter kElementwiseConverters[] = {
     {tfl::BuiltinOperator::ADD, tfl::BuiltinOptions::AddOptions, OptionsNeed::OPTIONAL, convertAdd,
      kTakesOpenRank | kTakesInt16},
     {tfl::BuiltinOperator::SUB, tfl::BuiltinOptions::SubOptions, OptionsNeed::OPTIONAL, convertSub,
@@ -192,6 +192,6 @@ constexpr Converter kConverters[] = {
 
 }  // namespace
 
-std::span<const Converter> elementwiseConverters() { return kConverters; }
+std::span<const Converter> elementwiseConverters() { return kElementwiseConverters; }
 
 }  // namespace halyard::import

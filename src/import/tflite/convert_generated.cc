@@ -17,7 +17,7 @@ using enum OperationType;
 constexpr size_t kMostGenerated = size_t{1} << 20;
 
 // Returns the dimensions of an input as in the file, where a scalar has none.
-Result<Shape> fileDims(Node& node, size_t i, uint32_t operand) {
+Result<Shape> dimsInFile(Node& node, size_t i, uint32_t operand) {
   HALYARD_ASSIGN_OR_RETURN(const FileTensor tensor, node.inputInfo(i));
   const Shape& dims = node.operand(operand).dimensions;
   return tensor.dims.empty() && dims == Shape{1} ? Shape() : dims;
@@ -26,7 +26,7 @@ Result<Shape> fileDims(Node& node, size_t i, uint32_t operand) {
 Status convertRank(Node& node) {
   HALYARD_RETURN_IF_ERROR(node.expectCounts(1, 1, 1));
   HALYARD_ASSIGN_OR_RETURN(const uint32_t x, node.input(0));
-  HALYARD_ASSIGN_OR_RETURN(const Shape dims, fileDims(node, 0, x));
+  HALYARD_ASSIGN_OR_RETURN(const Shape dims, dimsInFile(node, 0, x));
   const auto rank = static_cast<int32_t>(dims.size());
   HALYARD_ASSIGN_OR_RETURN(const uint32_t constant, node.builder().int32Tensor({1}, {&rank, 1}));
   return node.forward(0, constant);
@@ -131,7 +131,7 @@ Status convertOneHot(Node& node) {
                        kMostGenerated);
   }
   HALYARD_ASSIGN_OR_RETURN(const uint32_t indices, node.input(0));
-  HALYARD_ASSIGN_OR_RETURN(Shape dims, fileDims(node, 0, indices));
+  HALYARD_ASSIGN_OR_RETURN(Shape dims, dimsInFile(node, 0, indices));
   const auto* options = node.options<tfl::OneHotOptions>();
   HALYARD_ASSIGN_OR_RETURN(const size_t axis,
                            Node::normalizedAxis(options->axis(), dims.size() + 1));
@@ -248,10 +248,8 @@ Status convertBroadcastArgs(Node& node) {
 
 using Op = tfl::BuiltinOperator;
 using Opt = tfl::BuiltinOptions;
-constexpr OptionsNeed kMayLack = OptionsNeed::OPTIONAL;
-constexpr OptionsNeed kNeeds = OptionsNeed::REQUIRED;
 
-constexpr Converter kConverters[] = {
+constexpr Converter kGeneratedConverters[] = {
     {Op::RANK, Opt::RankOptions, kMayLack, convertRank, kTakesInt64 | kTakesOpenDimensions},
     {Op::ZEROS_LIKE, Opt::ZerosLikeOptions, kMayLack, convertZerosLike, kTakesInt64},
     {Op::RANGE, Opt::RangeOptions, kMayLack, convertRange, kTakesInt64},
@@ -265,6 +263,6 @@ constexpr Converter kConverters[] = {
 
 }  // namespace
 
-std::span<const Converter> generatedConverters() { return kConverters; }
+std::span<const Converter> generatedConverters() { return kGeneratedConverters; }
 
 }  // namespace halyard::import

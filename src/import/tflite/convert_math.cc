@@ -11,10 +11,6 @@ namespace {
 
 using enum OperationType;
 
-bool isFloat(OperandType type) {
-  return type == OperandType::TENSOR_FLOAT32 || type == OperandType::TENSOR_FLOAT16;
-}
-
 // x and y of an operator with one input and one output.
 struct UnaryOperands {
   uint32_t x, y;
@@ -159,7 +155,7 @@ Status convertFloorDiv(Node& node) {
 }
 
 // Returns a tensor of one element: the number as a float, an integer or a truth value.
-Result<uint32_t> numberOf(Node& node, OperandType type, int32_t number) {
+Result<uint32_t> numberTensor(Node& node, OperandType type, int32_t number) {
   switch (type) {
     case OperandType::TENSOR_FLOAT32:
       return node.builder().float32Tensor(static_cast<float>(number));
@@ -212,11 +208,11 @@ Status convertSign(Node& node) {
   HALYARD_ASSIGN_OR_RETURN(const UnaryOperands operands, unaryOperands(node));
   GraphBuilder& builder = node.builder();
   const OperandType type = node.operand(operands.x).type;
-  HALYARD_ASSIGN_OR_RETURN(const uint32_t zero, numberOf(node, type, 0));
+  HALYARD_ASSIGN_OR_RETURN(const uint32_t zero, numberTensor(node, type, 0));
   uint32_t rest = zero;
   // First the negative elements are -1 and all others 0. Then the positive ones become 1.
   for (const bool isPositive : {false, true}) {
-    HALYARD_ASSIGN_OR_RETURN(const uint32_t number, numberOf(node, type, isPositive ? 1 : -1));
+    HALYARD_ASSIGN_OR_RETURN(const uint32_t number, numberTensor(node, type, isPositive ? 1 : -1));
     HALYARD_ASSIGN_OR_RETURN(const uint32_t is,
                              builder.addTemporary(OperandType::TENSOR_BOOL8, {}, 0, 0, "sign"));
     HALYARD_RETURN_IF_ERROR(
@@ -291,12 +287,12 @@ Status convertCast(Node& node) {
   HALYARD_ASSIGN_OR_RETURN(const uint32_t y, node.output(0));
   const OperandType type = node.operand(y).type;
   if (from == OperandType::TENSOR_BOOL8 && type != from) {
-    HALYARD_ASSIGN_OR_RETURN(const uint32_t one, numberOf(node, type, 1));
-    HALYARD_ASSIGN_OR_RETURN(const uint32_t zero, numberOf(node, type, 0));
+    HALYARD_ASSIGN_OR_RETURN(const uint32_t one, numberTensor(node, type, 1));
+    HALYARD_ASSIGN_OR_RETURN(const uint32_t zero, numberTensor(node, type, 0));
     return node.builder().addOperation(SELECT_V2, {x, one, zero}, {y});
   }
   if (type == OperandType::TENSOR_BOOL8 && type != from) {
-    HALYARD_ASSIGN_OR_RETURN(const uint32_t zero, numberOf(node, from, 0));
+    HALYARD_ASSIGN_OR_RETURN(const uint32_t zero, numberTensor(node, from, 0));
     return node.builder().addOperation(NOT_EQUAL, {x, zero}, {y});
   }
   if (from == OperandType::TENSOR_QUANT8_ASYMM_SIGNED && type != from) {
@@ -388,11 +384,10 @@ Status convertBatchMatMul(Node& node) {
 
 using Op = tfl::BuiltinOperator;
 using Opt = tfl::BuiltinOptions;
-constexpr OptionsNeed kMayLack = OptionsNeed::OPTIONAL;
 
 constexpr Takes kAnyInts = kTakesInt64 | kTakesOpenRank;
 
-constexpr Converter kConverters[] = {
+constexpr Converter kMathConverters[] = {
     {Op::ABS, Opt::AbsOptions, kMayLack, convertUnary<ABS>, kTakesOpenRank | kTakesInt16},
     {Op::EXP, Opt::ExpOptions, kMayLack, convertUnary<EXP>, kTakesOpenRank},
     {Op::FLOOR, Opt::NONE, kMayLack, convertUnary<FLOOR>, kTakesOpenRank},
@@ -457,6 +452,6 @@ constexpr Converter kConverters[] = {
 
 }  // namespace
 
-std::span<const Converter> mathConverters() { return kConverters; }
+std::span<const Converter> mathConverters() { return kMathConverters; }
 
 }  // namespace halyard::import

@@ -20,12 +20,6 @@ Result<std::vector<int32_t>> perDimension(const Node& node, size_t i, std::strin
   return badData("{} has {} values, rank {} needs as many", what, values.size(), rank);
 }
 
-Result<int32_t> singleInt(const Node& node, size_t i, std::string_view what) {
-  HALYARD_ASSIGN_OR_RETURN(const std::vector<int32_t> values, node.constantInts(i, what, 1));
-  if (values.empty()) return badData("{} has no value", what);
-  return values[0];
-}
-
 Status convertSlice(Node& node) {
   HALYARD_RETURN_IF_ERROR(node.expectCounts(3, 3, 1));
   HALYARD_ASSIGN_OR_RETURN(const uint32_t x, node.input(0));
@@ -401,10 +395,8 @@ Status convertReverse(Node& node) {
 
 using Op = tfl::BuiltinOperator;
 using Opt = tfl::BuiltinOptions;
-constexpr OptionsNeed kMayLack = OptionsNeed::OPTIONAL;
-constexpr OptionsNeed kNeeds = OptionsNeed::REQUIRED;
 
-constexpr Converter kConverters[] = {
+constexpr Converter kMovementConverters[] = {
     {Op::SLICE, Opt::SliceOptions, kMayLack, convertSlice,
      kTakesInt64 | kTakesOpenDimensions | kTakesInt16},
     {Op::SPLIT, Opt::SplitOptions, kNeeds, convertSplit,
@@ -434,6 +426,6 @@ constexpr Converter kConverters[] = {
 
 }  // namespace
 
-std::span<const Converter> movementConverters() { return kConverters; }
+std::span<const Converter> movementConverters() { return kMovementConverters; }
 
 }  // namespace halyard::import

@@ -344,21 +344,19 @@ Status convertGatherNd(Node& node) {
 
 using Op = tfl::BuiltinOperator;
 using Opt = tfl::BuiltinOptions;
-constexpr OptionsNeed kMayLack = OptionsNeed::OPTIONAL;
-constexpr OptionsNeed kNeeds = OptionsNeed::REQUIRED;
-constexpr Takes kTakes = kTakesInt64 | kTakesUnscaled | kTakesOpenDimensions;
+constexpr Takes kPickingTakes = kTakesInt64 | kTakesUnscaled | kTakesOpenDimensions;
 
-constexpr Converter kConverters[] = {
+constexpr Converter kPickingConverters[] = {
     {Op::STRIDED_SLICE, Opt::StridedSliceOptions, kNeeds, convertStridedSlice,
-     kTakes | kTakesInt16},
-    {Op::PACK, Opt::PackOptions, kNeeds, convertPack, kTakes | kTakesInt16},
-    {Op::GATHER, Opt::GatherOptions, kMayLack, convertGather, kTakes | kTakesInt16},
+     kPickingTakes | kTakesInt16},
+    {Op::PACK, Opt::PackOptions, kNeeds, convertPack, kPickingTakes | kTakesInt16},
+    {Op::GATHER, Opt::GatherOptions, kMayLack, convertGather, kPickingTakes | kTakesInt16},
     {Op::GATHER_ND, Opt::GatherNdOptions, kMayLack, convertGatherNd,
-     kTakes | kTakesOpenRank | kTakesInt16},
+     kPickingTakes | kTakesOpenRank | kTakesInt16},
 };
 
 }  // namespace
 
-std::span<const Converter> pickingConverters() { return kConverters; }
+std::span<const Converter> pickingConverters() { return kPickingConverters; }
 
 }  // namespace halyard::import

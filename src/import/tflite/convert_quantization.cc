@@ -176,7 +176,7 @@ Status convertDensify(Node& node) {
   return node.forward(0, constant);
 }
 
-constexpr Converter kConverters[] = {
+constexpr Converter kQuantizationConverters[] = {
     {tfl::BuiltinOperator::DENSIFY, tfl::BuiltinOptions::DensifyOptions, OptionsNeed::OPTIONAL,
      convertDensify},
     {tfl::BuiltinOperator::DEQUANTIZE, tfl::BuiltinOptions::DequantizeOptions,
@@ -248,6 +248,6 @@ Result<uint32_t> foldedToFloat(GraphBuilder& builder, const FileTensor& tensor) 
   return operand;
 }
 
-std::span<const Converter> quantizationConverters() { return kConverters; }
+std::span<const Converter> quantizationConverters() { return kQuantizationConverters; }
 
 }  // namespace halyard::import

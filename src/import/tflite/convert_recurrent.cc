@@ -396,7 +396,7 @@ Status convertSequenceLstm(Node& node) {
                                              : convertFloatLstm(node, x);
 }
 
-constexpr Converter kConverters[] = {
+constexpr Converter kRecurrentConverters[] = {
     {tfl::BuiltinOperator::UNIDIRECTIONAL_SEQUENCE_LSTM,
      tfl::BuiltinOptions::UnidirectionalSequenceLSTMOptions, OptionsNeed::REQUIRED,
      convertSequenceLstm},
@@ -404,6 +404,6 @@ constexpr Converter kConverters[] = {
 
 }  // namespace
 
-std::span<const Converter> recurrentConverters() { return kConverters; }
+std::span<const Converter> recurrentConverters() { return kRecurrentConverters; }
 
 }  // namespace halyard::import

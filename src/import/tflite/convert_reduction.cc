@@ -8,8 +8,6 @@ namespace {
 
 using enum OperationType;
 
-constexpr size_t kMaxRank = 8;
-
 // The limit of elements of a reduction of integers.
 constexpr size_t kMostSegmented = size_t{1} << 22;
 
@@ -17,7 +15,7 @@ constexpr size_t kMostSegmented = size_t{1} << 22;
 Result<OperandIndexes> reductionInputs(Node& node) {
   HALYARD_RETURN_IF_ERROR(node.expectCounts(2, 2, 1));
   HALYARD_ASSIGN_OR_RETURN(const std::vector<int32_t> axes,
-                           node.constantInts(1, "the list of axes", kMaxRank));
+                           node.constantInts(1, "the list of axes", kMostDimensions));
   const auto* options = node.options<tfl::ReducerOptions>();
   HALYARD_ASSIGN_OR_RETURN(const uint32_t x, node.input(0));
   HALYARD_ASSIGN_OR_RETURN(const uint32_t list,
@@ -30,7 +28,7 @@ Result<OperandIndexes> reductionInputs(Node& node) {
 // Returns which dimensions a reduction removes.
 Result<std::vector<bool>> reducedDimensions(const Node& node, size_t rank) {
   HALYARD_ASSIGN_OR_RETURN(const std::vector<int32_t> axes,
-                           node.constantInts(1, "the list of axes", kMaxRank));
+                           node.constantInts(1, "the list of axes", kMostDimensions));
   std::vector<bool> isReduced(rank, false);
   for (const int32_t axis : axes) {
     HALYARD_ASSIGN_OR_RETURN(const size_t at, Node::normalizedAxis(axis, rank));
@@ -83,7 +81,7 @@ Result<bool> foldInts(Node& node) {
   const bool isInt = from.type == tfl::TensorType::INT32 || from.type == tfl::TensorType::INT64;
   if (!isInt || !node.isKnown(0) || from.dims.size() != 1) return false;
   HALYARD_ASSIGN_OR_RETURN(const std::vector<int32_t> axes,
-                           node.constantInts(1, "the list of axes", kMaxRank));
+                           node.constantInts(1, "the list of axes", kMostDimensions));
   if (axes.empty()) return false;
   HALYARD_ASSIGN_OR_RETURN(const std::vector<int32_t> values,
                            node.constantInts(0, "input 0", kMost));
@@ -195,9 +193,8 @@ Status convertLogSoftmax(Node& node) {
 
 using Op = tfl::BuiltinOperator;
 using Opt = tfl::BuiltinOptions;
-constexpr OptionsNeed kMayLack = OptionsNeed::OPTIONAL;
 
-constexpr Converter kConverters[] = {
+constexpr Converter kReductionConverters[] = {
     {Op::REDUCE_ALL, Opt::ReducerOptions, kMayLack, convertChoice<REDUCE_ALL>, kTakesOpenRank},
     {Op::REDUCE_ANY, Opt::ReducerOptions, kMayLack, convertChoice<REDUCE_ANY>, kTakesOpenRank},
     {Op::REDUCE_MAX, Opt::ReducerOptions, kMayLack, convertChoice<REDUCE_MAX>,
@@ -257,6 +254,6 @@ Status reduceIntegers(Node& node, OperationType type, uint32_t x, uint32_t y) {
   return node.reshapeAs(combined, result.empty() ? Shape{1} : std::move(result), y);
 }
 
-std::span<const Converter> reductionConverters() { return kConverters; }
+std::span<const Converter> reductionConverters() { return kReductionConverters; }
 
 }  // namespace halyard::import

@@ -182,9 +182,8 @@ Status convertBidirectionalLstm(Node& node) {
 
 using Op = tfl::BuiltinOperator;
 using Opt = tfl::BuiltinOptions;
-constexpr OptionsNeed kNeeds = OptionsNeed::REQUIRED;
 
-constexpr Converter kConverters[] = {
+constexpr Converter kRnnConverters[] = {
     {Op::RNN, Opt::RNNOptions, kNeeds, convertRnn},
     {Op::UNIDIRECTIONAL_SEQUENCE_RNN, Opt::SequenceRNNOptions, kNeeds, convertSequenceRnn},
     {Op::BIDIRECTIONAL_SEQUENCE_RNN, Opt::BidirectionalSequenceRNNOptions, kNeeds,
@@ -197,6 +196,6 @@ constexpr Converter kConverters[] = {
 
 }  // namespace
 
-std::span<const Converter> rnnConverters() { return kConverters; }
+std::span<const Converter> rnnConverters() { return kRnnConverters; }
 
 }  // namespace halyard::import

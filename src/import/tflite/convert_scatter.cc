@@ -13,12 +13,6 @@ using enum OperationType;
 // The limit of lists that the importer reads from the file, in elements.
 constexpr size_t kMostListed = size_t{1} << 16;
 
-Result<int32_t> singleInt(const Node& node, size_t i, std::string_view what) {
-  HALYARD_ASSIGN_OR_RETURN(const std::vector<int32_t> values, node.constantInts(i, what, 1));
-  if (values.empty()) return badData("{} has no value", what);
-  return values[0];
-}
-
 // Places of elements or slices must be distinct, because TFLite keeps the last one and SCATTER_ND
 // adds them.
 Status checkDistinct(const std::vector<int32_t>& indices, size_t length) {
@@ -213,10 +207,8 @@ Status convertLshProjection(Node& node) {
 
 using Op = tfl::BuiltinOperator;
 using Opt = tfl::BuiltinOptions;
-constexpr OptionsNeed kMayLack = OptionsNeed::OPTIONAL;
-constexpr OptionsNeed kNeeds = OptionsNeed::REQUIRED;
 
-constexpr Converter kConverters[] = {
+constexpr Converter kScatterConverters[] = {
     {Op::SCATTER_ND, Opt::ScatterNdOptions, kMayLack, convertPlain<SCATTER_ND, 3>, kTakesOpenRank},
     {Op::SPARSE_TO_DENSE, Opt::SparseToDenseOptions, kMayLack, convertSparseToDense, kTakesInt64},
     {Op::SEGMENT_SUM, Opt::SegmentSumOptions, kMayLack, convertSegmentSum, kTakesOpenDimensions},
@@ -244,6 +236,6 @@ constexpr Converter kConverters[] = {
 
 }  // namespace
 
-std::span<const Converter> scatterConverters() { return kConverters; }
+std::span<const Converter> scatterConverters() { return kScatterConverters; }
 
 }  // namespace halyard::import

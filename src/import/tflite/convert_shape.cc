@@ -7,15 +7,13 @@
 namespace halyard::import {
 namespace {
 
-constexpr size_t kMaxRank = 8;
-
 bool isComplex(const Node& node) {
   const Result<FileTensor> tensor = node.inputInfo(0);
   return tensor.ok() && tensor->type == tfl::TensorType::COMPLEX64;
 }
 
 // Returns the dimensions of an operand as in the file: of complex numbers, not of pairs.
-Shape fileDims(const Node& node, uint32_t x) {
+Shape unpairedDims(const Node& node, uint32_t x) {
   Shape dims = node.operand(x).dimensions;
   if (isComplex(node) && !dims.empty()) dims.back() /= 2;
   return dims;
@@ -39,7 +37,7 @@ bool isToScalar(const Node& node) {
 // Returns the target shape of a RESHAPE: input 1 if present, otherwise the options.
 Result<std::vector<int32_t>> reshapeTarget(Node& node) {
   if (isToScalar(node)) return std::vector<int32_t>();
-  if (node.isKnown(1)) return node.constantInts(1, "the new shape", kMaxRank);
+  if (node.isKnown(1)) return node.constantInts(1, "the new shape", kMostDimensions);
   if (node.hasInput(1)) {
     // A dimension that only an execution knows becomes -1, so that it follows from the others.
     HALYARD_ASSIGN_OR_RETURN(const uint32_t shape, node.input(1));
@@ -51,9 +49,9 @@ Result<std::vector<int32_t>> reshapeTarget(Node& node) {
   HALYARD_ASSIGN_OR_RETURN(const std::optional<std::span<const int32_t>> shape,
                            node.optionList(tfl::ReshapeOptions::VT_NEW_SHAPE));
   if (!shape) return badData("has no new shape, neither as an input nor in its options");
-  if (shape->size() > kMaxRank) {
+  if (shape->size() > kMostDimensions) {
     return badData("the new shape has {} values, at most {} are supported", shape->size(),
-                   kMaxRank);
+                   kMostDimensions);
   }
   return std::vector<int32_t>(shape->begin(), shape->end());
 }
@@ -110,7 +108,7 @@ Status convertReshape(Node& node) {
     return reshapeToComputed(node);
   }
   HALYARD_ASSIGN_OR_RETURN(const uint32_t x, node.input(0));
-  const Shape from = fileDims(node, x);
+  const Shape from = unpairedDims(node, x);
   // The file's batch of 1 becomes the batch of the import.
   const uint32_t batch = node.builder().options().batch;
   if (batch != 0 && !target.empty() && target[0] == 1 && !from.empty() && from[0] == batch) {
@@ -130,11 +128,11 @@ Status convertShapeOf(Node& node) {
                    tensorTypeName(to.type));
   }
   HALYARD_ASSIGN_OR_RETURN(const uint32_t x, node.input(0));
-  const Shape dims = fileDims(node, x);
+  const Shape dims = unpairedDims(node, x);
   if (from.dims.empty() && dims == Shape{1}) {
     return unsupported("of {}, a scalar: empty tensors are not supported", from.text());
   }
-  if (dims.size() > kMaxRank) return unsupported("rank {}", dims.size());
+  if (dims.size() > kMostDimensions) return unsupported("rank {}", dims.size());
   std::vector<int32_t> values;
   for (const uint32_t d : dims) {
     if (d > INT32_MAX) return unsupported("dimension {} needs more than 31 bits", d);
@@ -158,7 +156,7 @@ Status convertShapeOf(Node& node) {
 Status convertSqueeze(Node& node) {
   HALYARD_RETURN_IF_ERROR(node.expectCounts(1, 1, 1));
   HALYARD_ASSIGN_OR_RETURN(const uint32_t x, node.input(0));
-  const Shape from = fileDims(node, x);
+  const Shape from = unpairedDims(node, x);
   HALYARD_ASSIGN_OR_RETURN(const std::optional<std::span<const int32_t>> axes,
                            node.optionList(tfl::SqueezeOptions::VT_SQUEEZE_DIMS));
   std::vector<bool> drop(from.size(), false);
@@ -189,8 +187,9 @@ Status convertExpandDims(Node& node) {
   HALYARD_ASSIGN_OR_RETURN(const FileTensor tensor, node.inputInfo(0));
   HALYARD_ASSIGN_OR_RETURN(const uint32_t x, node.input(0));
   // Rank 0 in the file is rank 1 in the model.
-  Shape dims =
-      tensor.dims.empty() && node.operand(x).dimensions == Shape{1} ? Shape() : fileDims(node, x);
+  Shape dims = tensor.dims.empty() && node.operand(x).dimensions == Shape{1}
+                   ? Shape()
+                   : unpairedDims(node, x);
   HALYARD_ASSIGN_OR_RETURN(const size_t at, Node::normalizedAxis(axis[0], dims.size() + 1));
   dims.insert(dims.begin() + static_cast<std::ptrdiff_t>(at), 1);
   return reshapeTo(node, std::move(dims));
@@ -237,7 +236,7 @@ bool isIntegerOrBoolean(const Operand& operand) {
 Status convertTranspose(Node& node) {
   HALYARD_RETURN_IF_ERROR(node.expectCounts(2, 2, 1));
   HALYARD_ASSIGN_OR_RETURN(const std::vector<int32_t> order,
-                           node.constantInts(1, "the permutation", kMaxRank));
+                           node.constantInts(1, "the permutation", kMostDimensions));
   HALYARD_ASSIGN_OR_RETURN(const uint32_t x, node.input(0));
   HALYARD_ASSIGN_OR_RETURN(const uint32_t y, node.output(0));
   HALYARD_RETURN_IF_ERROR(node.shareQuantization(y, x));
@@ -380,7 +379,7 @@ Status meanOfIntegers(Node& node, uint32_t x, uint32_t y) {
 Status convertMean(Node& node) {
   HALYARD_RETURN_IF_ERROR(node.expectCounts(2, 2, 1));
   HALYARD_ASSIGN_OR_RETURN(const std::vector<int32_t> axes,
-                           node.constantInts(1, "the list of axes", kMaxRank));
+                           node.constantInts(1, "the list of axes", kMostDimensions));
   const auto* options = node.options<tfl::ReducerOptions>();
   HALYARD_ASSIGN_OR_RETURN(const uint32_t x, node.input(0));
   HALYARD_ASSIGN_OR_RETURN(const uint32_t y, node.output(0));
@@ -401,7 +400,7 @@ Status convertMean(Node& node) {
 
 constexpr Takes kAnyForm = kTakesInt64 | kTakesComplex | kTakesUnscaled | kTakesOpenDimensions;
 
-constexpr Converter kConverters[] = {
+constexpr Converter kShapeConverters[] = {
     {tfl::BuiltinOperator::RESHAPE, tfl::BuiltinOptions::ReshapeOptions, OptionsNeed::OPTIONAL,
      convertReshape, kAnyForm | kTakesOpenRank | kTakesInt16},
     {tfl::BuiltinOperator::SQUEEZE, tfl::BuiltinOptions::SqueezeOptions, OptionsNeed::OPTIONAL,
@@ -420,6 +419,6 @@ constexpr Converter kConverters[] = {
 
 }  // namespace
 
-std::span<const Converter> shapeConverters() { return kConverters; }
+std::span<const Converter> shapeConverters() { return kShapeConverters; }
 
 }  // namespace halyard::import

@@ -82,7 +82,7 @@ Status convertResizeNearestNeighbor(Node& node) {
                        node.options<tfl::ResizeNearestNeighborOptions>());
 }
 
-constexpr Converter kConverters[] = {
+constexpr Converter kSpatialConverters[] = {
     {tfl::BuiltinOperator::AVERAGE_POOL_2D, tfl::BuiltinOptions::Pool2DOptions,
      OptionsNeed::REQUIRED, convertAveragePool2d, kTakesOpenDimensions | kTakesInt16},
     {tfl::BuiltinOperator::MAX_POOL_2D, tfl::BuiltinOptions::Pool2DOptions, OptionsNeed::REQUIRED,
@@ -98,6 +98,6 @@ constexpr Converter kConverters[] = {
 
 }  // namespace
 
-std::span<const Converter> spatialConverters() { return kConverters; }
+std::span<const Converter> spatialConverters() { return kSpatialConverters; }
 
 }  // namespace halyard::import

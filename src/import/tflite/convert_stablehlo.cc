@@ -116,7 +116,7 @@ Result<std::vector<Step>> paddingSteps(Node& node, uint32_t x, const Borders& bo
   return steps;
 }
 
-Status convertPad(Node& node) {
+Status convertStablehloPad(Node& node) {
   using Options = tfl::StablehloPadOptions;
   HALYARD_RETURN_IF_ERROR(node.expectCounts(2, 2, 1));
   HALYARD_RETURN_IF_ERROR(node.expectOptions2(Opt2::StablehloPadOptions));
@@ -286,7 +286,7 @@ Status arrangeSlices(Node& node, const GatherPlan& plan, uint32_t slices) {
 }
 
 // GATHER_ND with the tuples of all elements. Dimensions that the slices have whole are not named.
-Status convertGather(Node& node) {
+Status convertStablehloGather(Node& node) {
   HALYARD_RETURN_IF_ERROR(node.expectCounts(2, 2, 1));
   HALYARD_RETURN_IF_ERROR(node.expectOptions2(Opt2::StablehloGatherOptions));
   HALYARD_ASSIGN_OR_RETURN(const uint32_t x, node.input(0));
@@ -411,9 +411,10 @@ Status convertStablehloReduceWindow(Node& node) {
   return node.builder().addOperation(REDUCE_WINDOW, std::move(inputs), {y});
 }
 
-constexpr Converter kConverters[] = {
-    {Op::STABLEHLO_PAD, tfl::BuiltinOptions::NONE, OptionsNeed::OPTIONAL, convertPad, kTakesInt64},
-    {Op::STABLEHLO_GATHER, tfl::BuiltinOptions::NONE, OptionsNeed::OPTIONAL, convertGather,
+constexpr Converter kStablehloConverters[] = {
+    {Op::STABLEHLO_PAD, tfl::BuiltinOptions::NONE, OptionsNeed::OPTIONAL, convertStablehloPad,
+     kTakesInt64},
+    {Op::STABLEHLO_GATHER, tfl::BuiltinOptions::NONE, OptionsNeed::OPTIONAL, convertStablehloGather,
      kTakesInt64},
     {Op::STABLEHLO_SHIFT_LEFT, tfl::BuiltinOptions::NONE, OptionsNeed::OPTIONAL,
      convertPlain<LEFT_SHIFT, 2>},
@@ -424,6 +425,6 @@ constexpr Converter kConverters[] = {
 
 }  // namespace
 
-std::span<const Converter> stablehloConverters() { return kConverters; }
+std::span<const Converter> stablehloConverters() { return kStablehloConverters; }
 
 }  // namespace halyard::import

@@ -49,7 +49,7 @@ Status convertAssignVariable(Node& node) {
   return node.builder().assignVariable(node.inputTensor(0), value);
 }
 
-constexpr Converter kConverters[] = {
+constexpr Converter kVariableConverters[] = {
     {Op::VAR_HANDLE, Opt::VarHandleOptions, OptionsNeed::OPTIONAL, convertVarHandle},
     {Op::READ_VARIABLE, Opt::ReadVariableOptions, OptionsNeed::OPTIONAL, convertReadVariable},
     {Op::ASSIGN_VARIABLE, Opt::AssignVariableOptions, OptionsNeed::OPTIONAL, convertAssignVariable},
@@ -79,6 +79,6 @@ Status takeFirstValues(GraphBuilder& builder, const VerifiedFile& subgraph) {
   return okStatus();
 }
 
-std::span<const Converter> variableConverters() { return kConverters; }
+std::span<const Converter> variableConverters() { return kVariableConverters; }
 
 }  // namespace halyard::import

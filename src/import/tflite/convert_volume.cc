@@ -18,7 +18,7 @@ struct VolumeWindow {
   int32_t activation;
 };
 
-Result<VolumeWindow> windowOf(const Node& node) {
+Result<VolumeWindow> volumeWindowOf(const Node& node) {
   const auto& options = *node.options<tfl::Conv3DOptions>();
   HALYARD_ASSIGN_OR_RETURN(const int32_t padding, Node::paddingCode(options.padding()));
   HALYARD_ASSIGN_OR_RETURN(const int32_t activation,
@@ -92,7 +92,7 @@ Result<OperandIndexes> operandsOf(Node& node, const VolumeWindow& window, uint32
 
 Status convertConv3d(Node& node) {
   HALYARD_RETURN_IF_ERROR(node.expectCounts(2, 3, 1));
-  HALYARD_ASSIGN_OR_RETURN(const VolumeWindow window, windowOf(node));
+  HALYARD_ASSIGN_OR_RETURN(const VolumeWindow window, volumeWindowOf(node));
   HALYARD_ASSIGN_OR_RETURN(const uint32_t x, node.input(0));
   HALYARD_ASSIGN_OR_RETURN(const Sizes large, sizesOf(node, x, "the input"));
   Sizes small;
@@ -108,7 +108,7 @@ Status convertConv3d(Node& node) {
 // The inputs are the shape of the output, the filter, the volume, and possibly a bias.
 Status convertConv3dTranspose(Node& node) {
   HALYARD_RETURN_IF_ERROR(node.expectCounts(3, 4, 1));
-  HALYARD_ASSIGN_OR_RETURN(const VolumeWindow window, windowOf(node));
+  HALYARD_ASSIGN_OR_RETURN(const VolumeWindow window, volumeWindowOf(node));
   HALYARD_ASSIGN_OR_RETURN(const std::vector<int32_t> shape,
                            node.constantInts(0, "the shape of the output", 5));
   if (shape.size() != 5) {
@@ -125,7 +125,7 @@ Status convertConv3dTranspose(Node& node) {
   return node.builder().addOperation(CONV_3D_TRANSPOSE, std::move(inputs), {y});
 }
 
-constexpr Converter kConverters[] = {
+constexpr Converter kVolumeConverters[] = {
     {tfl::BuiltinOperator::CONV_3D, tfl::BuiltinOptions::Conv3DOptions, OptionsNeed::REQUIRED,
      convertConv3d},
     {tfl::BuiltinOperator::CONV_3D_TRANSPOSE, tfl::BuiltinOptions::Conv3DOptions,
@@ -134,6 +134,6 @@ constexpr Converter kConverters[] = {
 
 }  // namespace
 
-std::span<const Converter> volumeConverters() { return kConverters; }
+std::span<const Converter> volumeConverters() { return kVolumeConverters; }
 
 }  // namespace halyard::import

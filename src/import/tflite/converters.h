@@ -12,6 +12,8 @@
 namespace halyard::import {
 
 enum class OptionsNeed : uint8_t { REQUIRED, OPTIONAL };
+inline constexpr OptionsNeed kNeeds = OptionsNeed::REQUIRED;
+inline constexpr OptionsNeed kMayLack = OptionsNeed::OPTIONAL;
 
 struct Converter {
   tfl::BuiltinOperator op;
@@ -70,6 +72,10 @@ Status convertPlain(Node& node) {
   }
   HALYARD_ASSIGN_OR_RETURN(const uint32_t y, node.output(0));
   return node.builder().addOperation(kType, std::move(inputs), {y});
+}
+
+inline bool isFloat(OperandType type) {
+  return type == OperandType::TENSOR_FLOAT32 || type == OperandType::TENSOR_FLOAT16;
 }
 
 // A cast from or to complex numbers. As in TensorFlow Lite, the real part becomes a real number.

@@ -47,7 +47,7 @@ std::vector<const Converter*> convertersOf(const VerifiedFile& file) {
 }
 
 // Returns the number that errors give node `i` of the builder's subgraph.
-int64_t numberOf(size_t i, const GraphBuilder& builder) {
+int64_t nodeNumberOf(size_t i, const GraphBuilder& builder) {
   const std::span<const int32_t> numbers = builder.options().nodeNumbers;
   if (builder.file().number() != 0 || i >= numbers.size()) return static_cast<int64_t>(i);
   return numbers[i];
@@ -62,11 +62,11 @@ Status checkOperators(const GraphBuilder& builder, std::span<const Converter* co
     if (file.builtin(i) == tfl::BuiltinOperator::CUSTOM) {
       if (customConverterOf(file.customName(i)) != nullptr) continue;
       return badData("operator {} of node {} is not supported: no such custom operator is known",
-                     file.operatorName(i), numberOf(i, builder));
+                     file.operatorName(i), nodeNumberOf(i, builder));
     }
     return badData(
         "operator {} of node {} is not supported: the importer has no conversion to NNAPI for it",
-        file.operatorName(i), numberOf(i, builder));
+        file.operatorName(i), nodeNumberOf(i, builder));
   }
   return okStatus();
 }
@@ -97,7 +97,7 @@ Status convertNode(GraphBuilder& builder, size_t index, const Converter* known) 
 // Converts the two kinds of converters' errors to one.
 Status withNode(Status status, const GraphBuilder& builder, size_t i) {
   const VerifiedFile& file = builder.file();
-  const int64_t node = numberOf(i, builder);
+  const int64_t node = nodeNumberOf(i, builder);
   if (status.code() == ResultCode::OP_FAILED) {
     status.annotate(
         fmt::format("operator {} of node {} is not supported", file.operatorName(i), node));

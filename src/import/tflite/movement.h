@@ -11,8 +11,6 @@
 
 namespace halyard::import {
 
-inline constexpr size_t kMostDimensions = 8;
-
 // Appends `type` of `first` and `rest` as the node's first output, with the quantisation of `like`.
 inline Status moveElements(Node& node, OperationType type, uint32_t first, OperandIndexes rest,
                            uint32_t like) {
@@ -27,6 +25,13 @@ inline Status moveElements(Node& node, OperationType type, uint32_t x, OperandIn
 
 inline Result<uint32_t> listOf(Node& node, const std::vector<int32_t>& values) {
   return node.builder().int32Tensor({static_cast<uint32_t>(values.size())}, values);
+}
+
+// Returns the one value of a constant integer input.
+inline Result<int32_t> singleInt(const Node& node, size_t i, std::string_view what) {
+  HALYARD_ASSIGN_OR_RETURN(const std::vector<int32_t> values, node.constantInts(i, what, 1));
+  if (values.empty()) return badData("{} has no value", what);
+  return values[0];
 }
 
 }  // namespace halyard::import

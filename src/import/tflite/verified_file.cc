@@ -11,7 +11,6 @@ namespace halyard::import {
 namespace {
 
 constexpr std::string_view kIdentifier = "TFL3";
-constexpr size_t kMaxRank = 8;
 constexpr uint32_t kSchemaVersion = 3;
 constexpr int32_t kFirstCodeBeyondByte = 127;
 
@@ -62,8 +61,8 @@ uint64_t elementCountOf(const Shape& dims) {
 }
 
 Status decodeShape(std::span<const int32_t> shape, FileTensor& result) {
-  if (shape.size() > kMaxRank) {
-    return unsupported("has rank {}, at most {} is supported", shape.size(), kMaxRank);
+  if (shape.size() > kMostDimensions) {
+    return unsupported("has rank {}, at most {} is supported", shape.size(), kMostDimensions);
   }
   result.dims.resize(shape.size());
   for (size_t i = 0; i < shape.size(); ++i) {

@@ -23,6 +23,9 @@
 
 namespace halyard::import {
 
+// The highest rank of a tensor.
+inline constexpr size_t kMostDimensions = 8;
+
 // Makes an error for a legal file that the model cannot represent. Inside the importer its code is
 // OP_FAILED, which distinguishes it from damage. importTflite turns both into BAD_DATA.
 template <typename... Args>

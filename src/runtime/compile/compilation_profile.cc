@@ -32,10 +32,10 @@ uint64_t sumOf(const std::vector<uint64_t>& values) {
 }
 
 // A device, and the process in which it computed.
-struct Place {
+struct DeviceProcess {
   std::string device;
   int64_t process = 0;
-  auto operator<=>(const Place&) const = default;
+  auto operator<=>(const DeviceProcess&) const = default;
 };
 
 struct PartitionTimes {
@@ -214,7 +214,7 @@ class Profile {
         {"flop", work.products > 0 && !work.guessed ? Json(2 * work.products) : Json()},
         {"sizes_unknown", work.guessed}};
     bool found = false;
-    for (auto it = times_.lower_bound({index, Place{"", INT64_MIN}});
+    for (auto it = times_.lower_bound({index, DeviceProcess{"", INT64_MIN}});
          it != times_.end() && it->first.first == index; ++it) {
       const auto& [device, process] = it->first.second;
       const std::vector<uint64_t>& durations = it->second;
@@ -245,7 +245,7 @@ class Profile {
   const trace::Timeline& timeline_;
   std::vector<PartitionTimes> partitions_;
   // By the application's index.
-  std::map<std::pair<uint32_t, Place>, std::vector<uint64_t>> times_;
+  std::map<std::pair<uint32_t, DeviceProcess>, std::vector<uint64_t>> times_;
 };
 
 Json phasesOf(const trace::Timeline& timeline) {

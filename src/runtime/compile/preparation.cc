@@ -14,13 +14,14 @@
 #include "runtime/device/strict_mode.h"
 #include "runtime/partition/partitioner.h"
 #include "runtime/partition/plan_builder.h"
+#include "runtime/partition/support.h"
 #include "runtime/report/plan_report.h"
 
 namespace halyard::runtime {
 namespace {
 
 // After this number of failed attempts, the CPU device computes the whole model.
-constexpr int kMostAttempts = 5;
+constexpr int kMostDivisions = 5;
 
 bool isDeadline(const Status& status) {
   return status.code() == ResultCode::MISSED_DEADLINE_TRANSIENT ||
@@ -31,19 +32,6 @@ bool isDeadline(const Status& status) {
 bool concernsDevice(const Status& status) {
   return status.code() == ResultCode::DEAD_OBJECT ||
          status.code() == ResultCode::UNAVAILABLE_DEVICE;
-}
-
-bool hasVendorOperations(const Subgraph& subgraph) {
-  return std::any_of(
-      subgraph.operations.begin(), subgraph.operations.end(), [](const Operation& operation) {
-        return isExtension(operation.type) || operation.type == OperationType::OEM_OPERATION;
-      });
-}
-
-bool hasVendorOperations(const Model& model) {
-  return hasVendorOperations(model.main) ||
-         std::any_of(model.referenced.begin(), model.referenced.end(),
-                     [](const Subgraph& subgraph) { return hasVendorOperations(subgraph); });
 }
 
 std::string namesOf(const std::vector<const Device*>& devices) {
@@ -350,7 +338,7 @@ Result<std::shared_ptr<const Plan>> Preparation::run() {
   }
   std::optional<Failure> failure;
   std::string failedDevice;
-  for (int attempt = 0; attempt < kMostAttempts; ++attempt) {
+  for (int attempt = 0; attempt < kMostDivisions; ++attempt) {
     // The first attempt may need no division. After a failure the model is always divided, for the
     // report.
     const bool isWhole = attempt == 0 && isWholeForOne();

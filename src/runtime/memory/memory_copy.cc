@@ -10,7 +10,7 @@ namespace halyard::runtime {
 namespace {
 
 // The parts of one copy.
-struct Plan {
+struct CopyPlan {
   Shape sourceDimensions;       // empty for memory of the application
   Shape destinationDimensions;  // dimensions of a described destination afterwards
   size_t size = 0;
@@ -32,8 +32,8 @@ Result<size_t> sizeOf(const DescribedMemory& memory, const Shape& dimensions,
   return *size;
 }
 
-Result<Plan> planCopy(const Memory& source, const Memory& destination) {
-  Plan plan;
+Result<CopyPlan> planCopy(const Memory& source, const Memory& destination) {
+  CopyPlan plan;
   const DescribedMemory* const from = source.described().get();
   const DescribedMemory* const to = destination.described().get();
   if (from == nullptr) {
@@ -75,7 +75,7 @@ Status copyPools(const SharedMemoryPtr& source, const SharedMemoryPtr& destinati
   return okStatus();
 }
 
-Status transfer(const Memory& source, const Memory& destination, const Plan& plan) {
+Status transfer(const Memory& source, const Memory& destination, const CopyPlan& plan) {
   SharedMemoryPtr from = poolOf(source);
   const SharedMemoryPtr to = poolOf(destination);
   if (from != nullptr && (from->prot() & PROT_READ) == 0) {
@@ -98,7 +98,7 @@ Status transfer(const Memory& source, const Memory& destination, const Plan& pla
 
 Status Memory::copy(const Memory& source, const Memory& destination) {
   if (&source == &destination) return okStatus();
-  const Result<Plan> plan = planCopy(source, destination);
+  const Result<CopyPlan> plan = planCopy(source, destination);
   Status status = plan.ok() ? transfer(source, destination, *plan) : plan.status();
   DescribedMemory* const to = destination.described().get();
   if (to == nullptr) return status;

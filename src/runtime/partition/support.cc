@@ -24,6 +24,15 @@ Result<hal::SupportedOperations> getSupportedOperations(const Device& device, ui
 
 }  // namespace
 
+bool hasVendorOperations(const Model& model) {
+  const auto inSubgraph = [](const Subgraph& subgraph) {
+    return std::ranges::any_of(subgraph.operations, [](const Operation& operation) {
+      return isExtension(operation.type) || operation.type == OperationType::OEM_OPERATION;
+    });
+  };
+  return inSubgraph(model.main) || std::ranges::any_of(model.referenced, inSubgraph);
+}
+
 std::vector<uint32_t> subgraphsOf(const Model& model, uint32_t subgraph, uint32_t operation) {
   std::vector<uint32_t> result;
   const Subgraph& owner = subgraphAt(model, subgraph);

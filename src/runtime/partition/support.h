@@ -15,6 +15,9 @@
 
 namespace halyard::runtime {
 
+// Whether the model has operations of vendors, which only a driver of the vendor computes.
+bool hasVendorOperations(const Model& model);
+
 // Returns the subgraphs that an IF or WHILE refers to, in the order of its inputs; empty for
 // others.
 std::vector<uint32_t> subgraphsOf(const Model& model, uint32_t subgraph, uint32_t operation);

@@ -1,16 +1,12 @@
 // Converts shapes to nanoseconds.
 #include "runtime/partition/work_estimate.h"
+#include "halyard/driver/constants.h"
 
 #include <algorithm>
 #include <span>
 
 namespace halyard::runtime {
 namespace {
-
-bool isConstant(const Operand& operand) {
-  return operand.lifetime == Lifetime::CONSTANT_COPY ||
-         operand.lifetime == Lifetime::CONSTANT_REFERENCE;
-}
 
 // Unknown dimensions count as 1.
 bool isGuessed(const Operand& operand) {

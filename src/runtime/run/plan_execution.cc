@@ -17,7 +17,7 @@ namespace {
 // bytes.
 constexpr uint64_t kMostByDoubling = uint64_t{1} << 31;
 // Enough attempts to double one byte up to kMostByDoubling.
-constexpr unsigned kMostAttempts = 40;
+constexpr unsigned kMostDoublings = 40;
 
 bool isEmpty(const Shape& dimensions) {
   return std::ranges::find(dimensions, 0u) != dimensions.end();
@@ -367,7 +367,7 @@ Status PlanExecution::attempt(Frame& frame, const FrameNode& node, const Prepare
     const Result<bool> done = takeResult(frame, node, result);
     if (!done.ok()) return context(done.status());
     if (!*done) {
-      if (attempts < kMostAttempts) continue;
+      if (attempts < kMostDoublings) continue;
       return context(opFailed("the device has found its outputs too small {} times", attempts));
     }
     if (!result.status.ok()) return context(result.status);

@@ -20,7 +20,7 @@ namespace {
 constexpr unsigned kMostPending = 2;
 // A thread of the lowest class gets about 1/30 of a processor that other threads use all the time.
 // With pauses it gets about half a percent.
-constexpr int kPause = 5;                          // times the duration of a verification
+constexpr int kPauseFactor = 5;                    // times the duration of a verification
 constexpr uint32_t kLeastIntervalWithPauses = 10;  // a smaller interval is for tests
 
 bool isForeign(const Model& model) {
@@ -229,7 +229,7 @@ void Shadow::end(std::shared_ptr<Sample> sample, const RunArguments& arguments,
   const auto work = [this, sample]() -> std::chrono::nanoseconds {
     const hal::TimePoint start = hal::Clock::now();
     verify(*sample);
-    const auto pause = (hal::Clock::now() - start) * kPause;
+    const auto pause = (hal::Clock::now() - start) * kPauseFactor;
     const bool pauses = interval_ >= kLeastIntervalWithPauses;
     const std::lock_guard lock(mutex_);
     --pending_;

@@ -5,30 +5,20 @@
 #include "base/verbose_log.h"
 #include "halyard/driver/trace.h"
 #include "runtime/device/strict_mode.h"
+#include "runtime/partition/support.h"
 
 namespace halyard::runtime {
 namespace {
 
 // A driver that has died more often than this, without a long enough pause, is not started again.
 constexpr unsigned kMostDeaths = 5;
-constexpr std::chrono::minutes kPause{10};
+constexpr std::chrono::minutes kLongPause{10};
 // A transient failure counts only when it repeats.
 constexpr unsigned kMostTransientFailures = 3;
 
 bool isTransient(const Status& status) {
   return status.code() == ResultCode::RESOURCE_EXHAUSTED_TRANSIENT ||
          status.code() == ResultCode::UNAVAILABLE_DEVICE;
-}
-
-bool isForeign(const Operation& operation) {
-  return operation.type == OperationType::OEM_OPERATION || isExtension(operation.type);
-}
-
-bool hasForeignOperations(const Model& model) {
-  const auto inSubgraph = [](const Subgraph& subgraph) {
-    return std::ranges::any_of(subgraph.operations, isForeign);
-  };
-  return inSubgraph(model.main) || std::ranges::any_of(model.referenced, inSubgraph);
 }
 
 }  // namespace
@@ -48,7 +38,7 @@ bool isFinal(const Status& status) {
 StepRecovery::StepRecovery(const Plan& plan, PlanContext context)
     : plan_(plan),
       context_(std::move(context)),
-      hasForeignOperations_(hasForeignOperations(*context_.model)) {
+      hasVendorOperations_(hasVendorOperations(*context_.model)) {
   for (const ComputeStep& step : plan_.steps) {
     auto state = std::make_unique<StepState>();
     state->current = std::make_shared<const PreparedStep>(PreparedStep{step.device, step.prepared});
@@ -207,7 +197,7 @@ bool StepRecovery::isLost(const PreparedStep& failed) {
   Health& health = health_[failed.device];
   if (failed.deaths < health.deaths) return health.inARow > kMostDeaths;  // counted already
   const hal::TimePoint now = hal::Clock::now();
-  if (now - health.last > kPause) health.inARow = 0;
+  if (now - health.last > kLongPause) health.inARow = 0;
   health.last = now;
   ++health.deaths;
   return ++health.inARow > kMostDeaths;
@@ -274,7 +264,7 @@ void StepRecovery::replace(size_t step, const PreparedStepPtr& failed, PreparedS
 
 Status StepRecovery::computeOnCpu(Status cause, const Attempt& attempt) {
   const Device* const device = cpu();
-  if (!context_.mayRecover || device == nullptr || hasForeignOperations_) return cause;
+  if (!context_.mayRecover || device == nullptr || hasVendorOperations_) return cause;
   if (!strictModeAllows(device->name())) return cause;
   Candidate whole;
   {

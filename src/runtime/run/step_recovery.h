@@ -94,7 +94,7 @@ class StepRecovery {
   };
   struct Health {
     unsigned deaths = 0;
-    unsigned inARow = 0;  // without a pause of kPause
+    unsigned inARow = 0;  // without a pause of kLongPause
     hal::TimePoint last;
   };
 
@@ -117,7 +117,7 @@ class StepRecovery {
   const Plan& plan_;
   const PlanContext context_;
   // OEM or extension operations, which the CPU device does not support.
-  const bool hasForeignOperations_;
+  const bool hasVendorOperations_;
   std::vector<std::unique_ptr<StepState>> states_;
 
   mutable std::mutex healthMutex_;

@@ -15,7 +15,7 @@ namespace {
 using nlohmann::json;
 
 constexpr size_t kMostClients = 1024;
-constexpr size_t kMaxRank = 8;
+constexpr size_t kMaxHeaderRank = 8;
 
 json parsed(std::string_view text) {
   return json::parse(text.begin(), text.end(), nullptr, /*allow_exceptions=*/false);
@@ -107,7 +107,7 @@ Status addInputs(const std::vector<TensorInfo>& infos, const std::vector<int64_t
 
 Result<std::vector<int64_t>> shapeOf(const json& header) {
   const auto found = header.find("shape");
-  if (found == header.end() || !found->is_array() || found->size() > kMaxRank) {
+  if (found == header.end() || !found->is_array() || found->size() > kMaxHeaderRank) {
     return badData("the header has no 'shape'");
   }
   std::vector<int64_t> shape;

@@ -13,7 +13,7 @@ namespace {
 constexpr size_t kMostFrames = 8;
 constexpr int kPollMilliseconds = 100;  // until stop() is seen
 
-std::string_view textOf(const zmq::message_t& message) {
+std::string_view messageText(const zmq::message_t& message) {
   return {message.data<char>(), message.size()};
 }
 
@@ -73,8 +73,9 @@ class ZmqServer::Implementation {
     }
     if (parts.size() < 3 || parts.size() > kMostFrames || parts[1].size() != 0) return;
     std::vector<std::string_view> frames;
-    for (size_t i = 2; i < parts.size(); ++i) frames.push_back(textOf(parts[i]));
-    const std::vector<std::string> answer = detector_.answer(std::string(textOf(parts[0])), frames);
+    for (size_t i = 2; i < parts.size(); ++i) frames.push_back(messageText(parts[i]));
+    const std::vector<std::string> answer =
+        detector_.answer(std::string(messageText(parts[0])), frames);
     std::vector<zmq::message_t> reply;
     reply.push_back(std::move(parts[0]));
     reply.emplace_back();

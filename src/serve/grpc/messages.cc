@@ -9,7 +9,7 @@ namespace halyard::serve {
 namespace {
 
 constexpr int kMostTensors = 1024;
-constexpr int kMaxRank = 16;
+constexpr int kMaxShapeRank = 16;
 
 using Contents = inference::InferTensorContents;
 using MessageParameters = google::protobuf::Map<std::string, inference::InferParameter>;
@@ -114,8 +114,9 @@ Status readInput(const inference::ModelInferRequest::InferInputTensor& from, Raw
   const std::optional<Datatype> datatype = datatypeNamed(from.datatype());
   if (!datatype) return badData("the datatype '{}' is unknown", from.datatype());
   input.datatype = *datatype;
-  if (from.shape_size() > kMaxRank) {
-    return badData("the shape has {} dimensions, expected at most {}", from.shape_size(), kMaxRank);
+  if (from.shape_size() > kMaxShapeRank) {
+    return badData("the shape has {} dimensions, expected at most {}", from.shape_size(),
+                   kMaxShapeRank);
   }
   input.shape.assign(from.shape().begin(), from.shape().end());
   HALYARD_ASSIGN_OR_RETURN(const Parameters parameters, parametersOf(from.parameters()));

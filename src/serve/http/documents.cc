@@ -8,7 +8,7 @@ namespace {
 using nlohmann::ordered_json;
 using Json = ordered_json;
 
-std::string textOf(const Json& json) {
+std::string documentText(const Json& json) {
   return json.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
@@ -85,21 +85,21 @@ Result<uint64_t> sizeField(const Json& object, const char* name, bool isNeeded) 
 }  // namespace
 
 std::string serverMetadataJson(const Service& service) {
-  return textOf({{"name", Service::name()},
-                 {"version", Service::version()},
-                 {"extensions", service.extensions()}});
+  return documentText({{"name", Service::name()},
+                       {"version", Service::version()},
+                       {"extensions", service.extensions()}});
 }
 
 std::string modelMetadataJson(const ServedModel& model, const std::vector<std::string>& versions) {
-  return textOf({{"name", model.name()},
-                 {"versions", versions},
-                 {"platform", "halyard_tflite"},
-                 {"inputs", tensorsOf(model.inputs())},
-                 {"outputs", tensorsOf(model.outputs())}});
+  return documentText({{"name", model.name()},
+                       {"versions", versions},
+                       {"platform", "halyard_tflite"},
+                       {"inputs", tensorsOf(model.inputs())},
+                       {"outputs", tensorsOf(model.outputs())}});
 }
 
 std::string modelReadyJson(const std::string& name) {
-  return textOf({{"name", name}, {"ready", true}});
+  return documentText({{"name", name}, {"ready", true}});
 }
 
 std::string modelConfigJson(const ServedModel& model) {
@@ -119,13 +119,13 @@ std::string modelConfigJson(const ServedModel& model) {
     config["dynamic_batching"] = {
         {"max_queue_delay_microseconds", model.settings().queueDelay.count()}};
   }
-  return textOf(config);
+  return documentText(config);
 }
 
 std::string statisticsJson(const std::vector<std::shared_ptr<ServedModel>>& models) {
   Json all = Json::array();
   for (const auto& model : models) all.push_back(statisticsOf(*model));
-  return textOf({{"model_stats", all}});
+  return documentText({{"model_stats", all}});
 }
 
 std::string indexJson(const std::vector<IndexEntry>& index) {
@@ -137,7 +137,7 @@ std::string indexJson(const std::vector<IndexEntry>& index) {
     each["reason"] = entry.reason;
     all.push_back(each);
   }
-  return textOf(all);
+  return documentText(all);
 }
 
 std::string regionsJson(const std::vector<RegionInfo>& regions) {
@@ -148,7 +148,7 @@ std::string regionsJson(const std::vector<RegionInfo>& regions) {
                    {"offset", region.offset},
                    {"byte_size", region.size}});
   }
-  return textOf(all);
+  return documentText(all);
 }
 
 Result<bool> readyOnlyOf(const std::string& body) {

@@ -8,13 +8,13 @@
 namespace halyard::serve {
 namespace {
 
-struct Row {
+struct DatatypeRow {
   std::string_view name;
   size_t size;
 };
 
 // In the order of Datatype.
-constexpr std::array<Row, 14> kRows = {{
+constexpr std::array<DatatypeRow, 14> kDatatypes = {{
     {"BOOL", 1},
     {"UINT8", 1},
     {"UINT16", 2},
@@ -35,17 +35,17 @@ constexpr uint64_t kMostElements = uint64_t{1} << 40;
 }  // namespace
 
 std::string_view datatypeName(Datatype datatype) {
-  return kRows[static_cast<size_t>(datatype)].name;
+  return kDatatypes[static_cast<size_t>(datatype)].name;
 }
 
 std::optional<Datatype> datatypeNamed(std::string_view name) {
-  for (size_t i = 0; i < kRows.size(); ++i) {
-    if (kRows[i].name == name) return static_cast<Datatype>(i);
+  for (size_t i = 0; i < kDatatypes.size(); ++i) {
+    if (kDatatypes[i].name == name) return static_cast<Datatype>(i);
   }
   return std::nullopt;
 }
 
-size_t datatypeSize(Datatype datatype) { return kRows[static_cast<size_t>(datatype)].size; }
+size_t datatypeSize(Datatype datatype) { return kDatatypes[static_cast<size_t>(datatype)].size; }
 
 std::optional<uint64_t> elementCount(std::span<const int64_t> shape) {
   uint64_t count = 1;

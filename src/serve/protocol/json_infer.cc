@@ -12,7 +12,7 @@ using nlohmann::json;
 
 constexpr size_t kMostTensors = 1024;
 constexpr size_t kMaxRank = 16;
-constexpr int kMaxDepth = 32;
+constexpr int kMaxBodyDepth = 32;
 
 // The kind of a JSON value, for errors.
 std::string kindOf(const json& value) { return value.type_name(); }
@@ -23,11 +23,11 @@ Result<json> parseJson(std::string_view text) {
   bool tooDeep = false;
   const json::parser_callback_t callback = [&](int at, json::parse_event_t, json&) {
     depth = std::max(depth, at);
-    tooDeep = tooDeep || at > kMaxDepth;
+    tooDeep = tooDeep || at > kMaxBodyDepth;
     return !tooDeep;
   };
   json parsed = json::parse(text.begin(), text.end(), callback, /*allow_exceptions=*/false);
-  if (tooDeep) return badData("the JSON is nested deeper than {}", kMaxDepth);
+  if (tooDeep) return badData("the JSON is nested deeper than {}", kMaxBodyDepth);
   if (parsed.is_discarded()) return badData("the body is no JSON");
   if (!parsed.is_object())
     return badData("the body is a JSON {}, expected an object", kindOf(parsed));

@@ -11,7 +11,7 @@ namespace {
 
 using nlohmann::json;
 
-constexpr int kMaxDepth = 16;
+constexpr int kMaxDataDepth = 16;
 
 // The element as text for errors, in few characters.
 std::string shortText(const json& element) {
@@ -112,7 +112,7 @@ Status appendElement(const json& element, Datatype datatype, std::vector<uint8_t
 Status flatten(const json& data, Datatype datatype, int depth, uint64_t most, uint64_t& count,
                std::vector<uint8_t>& to) {
   if (!data.is_array()) return badData("'data' is {}, expected an array", shortText(data));
-  if (depth > kMaxDepth) return badData("'data' is nested deeper than {}", kMaxDepth);
+  if (depth > kMaxDataDepth) return badData("'data' is nested deeper than {}", kMaxDataDepth);
   for (const json& element : data) {
     if (element.is_array()) {
       HALYARD_RETURN_IF_ERROR(flatten(element, datatype, depth + 1, most, count, to));

@@ -5,7 +5,7 @@
 namespace halyard::serve {
 namespace {
 
-struct Row {
+struct FaultRow {
   std::string_view name;
   int http;
   int grpc;
@@ -14,7 +14,7 @@ struct Row {
 // In the order of Fault. The codes of gRPC: 3 INVALID_ARGUMENT, 16 UNAUTHENTICATED, 5 NOT_FOUND, 14
 // UNAVAILABLE, 4 DEADLINE_EXCEEDED, 12 UNIMPLEMENTED, 13 INTERNAL, 1 CANCELLED. 499 is the number
 // that nginx logs for it.
-constexpr std::array<Row, kFaultCount> kRows = {{
+constexpr std::array<FaultRow, kFaultCount> kFaults = {{
     {"none", 200, 0},
     {"invalid", 400, 3},
     {"unauthenticated", 401, 16},
@@ -55,8 +55,8 @@ Outcome Outcome::overloaded(std::string text, std::chrono::milliseconds retryAft
   return outcome;
 }
 
-int httpStatusOf(Fault fault) { return kRows[static_cast<size_t>(fault)].http; }
-int grpcCodeOf(Fault fault) { return kRows[static_cast<size_t>(fault)].grpc; }
-std::string_view faultName(Fault fault) { return kRows[static_cast<size_t>(fault)].name; }
+int httpStatusOf(Fault fault) { return kFaults[static_cast<size_t>(fault)].http; }
+int grpcCodeOf(Fault fault) { return kFaults[static_cast<size_t>(fault)].grpc; }
+std::string_view faultName(Fault fault) { return kFaults[static_cast<size_t>(fault)].name; }
 
 }  // namespace halyard::serve

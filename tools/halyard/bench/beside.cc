@@ -30,14 +30,14 @@ std::pair<int, const Json*> ofMostThreads(const Json& byThreads) {
   return most;
 }
 
-const Json* member(const Json& object, const char* name) {
+const Json* findMember(const Json& object, const char* name) {
   if (!object.is_object()) return nullptr;
   const auto found = object.find(name);
   return found == object.end() ? nullptr : &*found;
 }
 
 std::optional<double> numberIn(const Json& object, const char* name) {
-  const Json* const value = member(object, name);
+  const Json* const value = findMember(object, name);
   if (value == nullptr || !value->is_number()) return std::nullopt;
   return value->get<double>();
 }
@@ -55,18 +55,18 @@ Result<Beside> Beside::load(const std::string& path) {
 
 Result<Beside> Beside::parse(const std::string& text) {
   const Json document = Json::parse(text, nullptr, /*allow_exceptions=*/false);
-  const Json* const models = member(document, "models");
+  const Json* const models = findMember(document, "models");
   if (models == nullptr || !models->is_array()) {
     return badData("is not what bench/peers/run --json writes: there is no list \"models\"");
   }
   Beside beside;
   for (const auto& [runtime, shown] : kRuntimes) {
     for (const Json& model : *models) {
-      const Json* const name = member(model, "name");
-      const Json* const byThreads = member(model, "threads");
+      const Json* const name = findMember(model, "name");
+      const Json* const byThreads = findMember(model, "threads");
       if (name == nullptr || !name->is_string() || byThreads == nullptr) continue;
       const auto [threads, results] = ofMostThreads(*byThreads);
-      const Json* const result = results == nullptr ? nullptr : member(*results, runtime);
+      const Json* const result = results == nullptr ? nullptr : findMember(*results, runtime);
       const auto latency = result == nullptr ? std::nullopt : numberIn(*result, "ms");
       if (!latency) continue;
       const std::string called =
@@ -77,7 +77,7 @@ Result<Beside> Beside::parse(const std::string& text) {
       }
     }
   }
-  if (const Json* const accuracy = member(document, "accuracy")) {
+  if (const Json* const accuracy = findMember(document, "accuracy")) {
     for (const auto& [model, figures] : accuracy->items()) {
       if (const auto top1 = numberIn(figures, "litert")) beside.top1_[model] = *top1;
     }

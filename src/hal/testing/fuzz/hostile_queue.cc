@@ -15,7 +15,7 @@ namespace halyard::hal::fuzz {
 namespace {
 
 constexpr uint32_t kHeaderBytes = 256;
-constexpr uint32_t kCapacity = 64;
+constexpr uint32_t kHostileCapacity = 64;
 constexpr uint32_t kDatumBytes = 24;
 constexpr size_t kWriterPosition = 64;
 
@@ -30,11 +30,11 @@ SharedMemoryPtr fillQueue(ByteSource& bytes, wire::QueueDescriptor::Builder queu
     queue.setHasEventWord(!bytes.oneIn(4));
     return nullptr;
   }
-  auto memory = SharedMemory::create(kHeaderBytes + kCapacity * kDatumBytes, "fuzz").value();
-  const uint32_t header[] = {0x51594c48, 1, kCapacity, kDatumBytes};
+  auto memory = SharedMemory::create(kHeaderBytes + kHostileCapacity * kDatumBytes, "fuzz").value();
+  const uint32_t header[] = {0x51594c48, 1, kHostileCapacity, kDatumBytes};
   std::memcpy(memory->mapped().value()->data(), header, sizeof header);
   MemoryEncoder().encode(memory, 0, queue.initMemory());
-  queue.setElementCount(kCapacity);
+  queue.setElementCount(kHostileCapacity);
   queue.setElementSize(kDatumBytes);
   queue.setHasEventWord(true);
   return memory;

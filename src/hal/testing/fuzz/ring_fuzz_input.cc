@@ -16,7 +16,7 @@
 namespace halyard::hal::fuzz {
 namespace {
 
-constexpr uint32_t kCapacity = 64;
+constexpr uint32_t kRingCapacity = 64;
 constexpr int kMaxActions = 200;
 
 // out[4] = ADD(a[4], b[?]). The size of the second input is unknown.
@@ -101,16 +101,16 @@ class Input {
 class Fuzzed {
  public:
   Fuzzed()
-      : requestMemory_(DatumQueue::create(kCapacity).value()),
-        resultMemory_(DatumQueue::create(kCapacity).value()),
+      : requestMemory_(DatumQueue::create(kRingCapacity).value()),
+        resultMemory_(DatumQueue::create(kRingCapacity).value()),
         sealed_(SharedMemory::create(8192 + 64, "sealed").value()),
-        requests_(DatumQueue::map(*requestMemory_, {kCapacity, sizeof(Datum), true}).value()),
-        results_(DatumQueue::map(*resultMemory_, {kCapacity, sizeof(Datum), true}).value()) {
+        requests_(DatumQueue::map(*requestMemory_, {kRingCapacity, sizeof(Datum), true}).value()),
+        results_(DatumQueue::map(*resultMemory_, {kRingCapacity, sizeof(Datum), true}).value()) {
     file_.reset(::memfd_create("not sealed", MFD_CLOEXEC));
     (void)!::ftruncate(file_.get(), 5000);
     ServedRing::Parts parts{
-        DatumQueue::map(*requestMemory_, {kCapacity, sizeof(Datum), true}).value(),
-        DatumQueue::map(*resultMemory_, {kCapacity, sizeof(Datum), true}).value(),
+        DatumQueue::map(*requestMemory_, {kRingCapacity, sizeof(Datum), true}).value(),
+        DatumQueue::map(*resultMemory_, {kRingCapacity, sizeof(Datum), true}).value(),
         std::make_shared<const Model>(fuzzedModel()),
         std::make_shared<TouchingModel>(),
         HalVersion::V1_3,
@@ -152,7 +152,7 @@ class Fuzzed {
   }
 
   static std::vector<Datum> raw(Input& input) {
-    std::vector<Datum> packet(input.byte() % kCapacity);
+    std::vector<Datum> packet(input.byte() % kRingCapacity);
     for (Datum& datum : packet) {
       input.fill(datum.words.data(), sizeof datum.words);
       if (datum.tag() > 12) datum.words[0] %= 10;
@@ -212,7 +212,7 @@ class Fuzzed {
   void send(const std::vector<Datum>& packet) {
     QueueHeader& header = requests_.header();
     uint64_t at = header.written.load();
-    for (const Datum& datum : packet) requests_.datums()[at++ % kCapacity] = datum;
+    for (const Datum& datum : packet) requests_.datums()[at++ % kRingCapacity] = datum;
     header.written.store(at);
   }
 
@@ -251,7 +251,7 @@ class Fuzzed {
   void scribble(Input& input) {
     const DatumQueue& queue = input.byte() % 2 == 0 ? requests_ : results_;
     auto* const bytes = reinterpret_cast<uint8_t*>(&queue.header());
-    const size_t reach = DatumQueue::bytesFor(kCapacity) - 4;
+    const size_t reach = DatumQueue::bytesFor(kRingCapacity) - 4;
     const uint32_t value = input.byte() % 2 == 0 ? input.byte() : input.word();
     std::memcpy(bytes + input.word() % reach, &value, sizeof value);
   }
