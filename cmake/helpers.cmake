@@ -2,9 +2,19 @@ include(GoogleTest)
 
 include(cmake/precompiled_headers.cmake)
 
+# Most of a file's compilation is code of the templates and headers that it includes. Together, files
+# of a batch take a half to two thirds of that time. Names in unnamed namespaces are unique in their
+# target for that. The presets debug and aarch64 compile each file alone.
+option(HALYARD_UNITY "Compile files in batches" ON)
+
+# Compiles the files of TARGET in batches.
+function(halyard_batches target)
+  set_target_properties(${target} PROPERTIES UNITY_BUILD ${HALYARD_UNITY} UNITY_BUILD_BATCH_SIZE 8)
+endfunction()
+
 # halyard_library(NAME SOURCES... [LIBRARIES...] [HEADERS kind] [KERNELS]): a static library inside
 # the project. HEADERS: the precompiled header of its sources, by default that of its folder. KERNELS:
-# it is optimised most.
+# it is optimised most, and each operation's file is compiled alone.
 set(halyard_folder_headers library)
 function(halyard_library name)
   cmake_parse_arguments(ARG "KERNELS" "HEADERS" "SOURCES;LIBRARIES" ${ARGN})
@@ -12,17 +22,15 @@ function(halyard_library name)
   if(ARG_KERNELS)
     set(ARG_HEADERS kernels)
     target_compile_options(${name} PRIVATE ${halyard_kernel_options})
-  elseif(NOT ARG_HEADERS)
-    set(ARG_HEADERS ${halyard_folder_headers})
+  else()
+    halyard_batches(${name})
+    if(NOT ARG_HEADERS)
+      set(ARG_HEADERS ${halyard_folder_headers})
+    endif()
   endif()
   target_link_libraries(${name} PUBLIC halyard_options fmt::fmt ${ARG_LIBRARIES})
   halyard_precompile(${name} ${ARG_HEADERS})
 endfunction()
-
-# Most of a test's compilation is code of GoogleTest's templates and of the project's headers. Together,
-# a batch of files takes half as long as one by one. Names in a test's unnamed namespace are unique in
-# its program for that. The preset aarch64 compiles each file alone.
-option(HALYARD_UNITY_TESTS "Compile the files of tests in batches" ON)
 
 # A test runs once. Optimising it takes longer than that run, so it is not optimised.
 set(halyard_test_options $<$<CONFIG:Release>:-O0>)
@@ -44,7 +52,7 @@ function(halyard_test name)
   target_compile_definitions(${name} PRIVATE ${ARG_DEFINITIONS})
   target_compile_options(${name} PRIVATE ${halyard_test_options})
   halyard_precompile(${name} test)
-  set_target_properties(${name} PROPERTIES UNITY_BUILD ${HALYARD_UNITY_TESTS} UNITY_BUILD_BATCH_SIZE 8)
+  halyard_batches(${name})
   set(header "#pragma once\n")
   foreach(path HALYARD_SOURCE_DIR=${PROJECT_SOURCE_DIR} HALYARD_BINARY_DIR=${PROJECT_BINARY_DIR}
       ${ARG_PATHS})

@@ -11,10 +11,8 @@ if [ $# -gt 0 ]; then
 else
   mapfile -t files < <(git ls-files 'src/*.cc' 'drivers/*.cc' 'tools/*.cc' ':!*_test.cc' ':!*_fuzz.cc')
 fi
-# The precompiled headers are left out: they are GCC's.
 commands=$(mktemp -d)
 trap 'rm -rf "$commands"' EXIT
-sed -E 's/ -include [^ "]*cmake_pch\.hxx//; s/ -(Winvalid-pch|fpch-preprocess)\b//g' \
-  "$build/compile_commands.json" >"$commands/compile_commands.json"
+tools/checks/compile_commands.py "$build" >"$commands/compile_commands.json"
 printf '%s\n' "${files[@]}" | xargs -P "$(nproc)" -n 4 clang-tidy --quiet -p "$commands" 2>/dev/null
 echo "lint: ${#files[@]} files are clean"
