@@ -3,8 +3,6 @@
 // Ownership: none.
 #pragma once
 
-#include <fmt/ranges.h>
-
 #include <string>
 #include <string_view>
 #include <utility>
@@ -16,21 +14,11 @@ namespace halyard::ops {
 
 // Formats a shape at execution: "[2,0,3]"; a rank of 0 prints as "[]". (shapeText of
 // halyard/driver/model.h is for declared shapes, where 0 means unknown.)
-inline std::string realShapeText(const Shape& shape) {
-  return fmt::format("[{}]", fmt::join(shape, ","));
-}
+std::string realShapeText(const Shape& shape);
 
 // Checks that the rank lies in [min, max]. A model may leave the rank open, so that the signature's
 // rank rules do not apply.
-inline Status checkRank(const Tensor& tensor, size_t min, size_t max, std::string_view name) {
-  if (tensor.rank() >= min && tensor.rank() <= max) return okStatus();
-  if (min == max) {
-    return opFailed("{} has rank {} {}, expected rank {}", name, tensor.rank(),
-                    realShapeText(tensor.dims), min);
-  }
-  return opFailed("{} has rank {} {}, expected rank {} to {}", name, tensor.rank(),
-                  realShapeText(tensor.dims), min, max);
-}
+Status checkRank(const Tensor& tensor, size_t min, size_t max, std::string_view name);
 
 // An output that holds the input's elements unchanged needs the same scale and zero point.
 template <typename T>  // Tensor or Operand
