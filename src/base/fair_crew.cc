@@ -106,14 +106,6 @@ bool FairExecutor::Crew::ensureThread() {
 
 bool FairExecutor::Crew::startThread() {
   if (stopping_ || !openDescriptors()) return false;
-  for (auto it = threads_.begin(); it != threads_.end();) {
-    if (!it->ended) {
-      ++it;
-      continue;
-    }
-    it->thread.join();
-    it = threads_.erase(it);
-  }
   Thread& thread = threads_.emplace_back();
   // Counted before it runs, so that two threads do not start where one is missing.
   ++alive_;
@@ -369,7 +361,10 @@ void FairExecutor::Crew::work(Thread* self) {
   }
   idle_.fetch_sub(1);
   --alive_;
-  self->ended = true;
+  if (stopping_) return;  // joinThreads joins it
+  // A spare thread: no other thread may start, so that none would join it.
+  self->thread.detach();
+  std::erase_if(threads_, [self](const Thread& thread) { return &thread == self; });
 }
 
 // An exception must not end the process, nor the thread.

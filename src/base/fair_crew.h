@@ -104,7 +104,6 @@ class FairExecutor::Crew {
  private:
   struct Thread {
     std::thread thread;
-    bool ended = false;
     std::optional<Clock::time_point> busySince;  // with its present work
   };
   class OwnTurn;
