@@ -105,7 +105,7 @@ Status CompiledModel::makeStepsOfPlan() {
 
 void CompiledModel::setSteps(std::shared_ptr<const cpu::StepPlan> steps) {
   plan_.main.steps = std::move(steps);
-  dividesLoops_ = isWorthThreads(plan_);
+  dividesLoops_ = isWorthThreads(plan_, resources_.clientTakesProcessor);
   const Facts made = facts();
   logInfo(
       "model of {} operations in {} steps, {} of them with kernels of the CPU driver's own, {} KiB "

@@ -38,6 +38,8 @@ class CompiledModel final : private IdleMemory::Keeper {
     LateCompiler* late = nullptr;                    // the thread that will call complete()
     std::shared_ptr<PackedPieces> pieces = nullptr;  // of the same models
     std::shared_ptr<Workspaces> workspaces = nullptr;
+    // A client in another process polls for results on a processor of these threads.
+    bool clientTakesProcessor = false;
 
     // The same with new pieces and workspaces, where these are null.
     Resources complete() const;

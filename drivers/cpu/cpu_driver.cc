@@ -6,6 +6,7 @@
 #include <string_view>
 #include <utility>
 
+#include "base/processors.h"
 #include "base/work_limit.h"
 #include "capabilities_json.h"
 #include "compiled_model.h"
@@ -22,8 +23,10 @@ namespace {
 class CpuDriver final : public hal::Device {
  public:
   // `threads` 0: as many as there are processors.
-  CpuDriver(hal::DeviceInfo info, unsigned threads)
-      : info_(std::move(info)),
+  CpuDriver(hal::DeviceInfo info, unsigned threads, HostProcess process)
+      : sharesProcessor_(process == HostProcess::OWN &&
+                         (threads == 0 || threads >= usableProcessors())),
+        info_(std::move(info)),
         executor_(cpu::makeCpuDevice(info_, threads, true)),
         resources_(std::make_shared<DriverResources>(threads)) {}
 
@@ -62,8 +65,12 @@ class CpuDriver final : public hal::Device {
     ThreadShare& threads = options.preference == hal::ExecutionPreference::LOW_POWER
                                ? resources_->alone
                                : resources_->byPriority[priority];
-    return {&threads, &resources_->idle, &lateCompilerFor(options), resources_->pieces.of(model),
-            resources_->workspaces};
+    return {&threads,
+            &resources_->idle,
+            &lateCompilerFor(options),
+            resources_->pieces.of(model),
+            resources_->workspaces,
+            sharesProcessor_};
   }
 
   // As CompiledModel::compile or compileLater, within the options' deadline.
@@ -122,6 +129,7 @@ class CpuDriver final : public hal::Device {
     }
   }
 
+  const bool sharesProcessor_;  // with a client that polls
   const hal::DeviceInfo info_;
   const std::shared_ptr<hal::Device> executor_;
   const std::shared_ptr<DriverResources> resources_;
@@ -161,10 +169,12 @@ Result<unsigned> readThreads(std::span<const std::string> arguments) {
 
 }  // namespace
 
-Result<std::shared_ptr<hal::Device>> makeCpuDriver(std::span<const std::string> arguments) {
+Result<std::shared_ptr<hal::Device>> makeCpuDriver(std::span<const std::string> arguments,
+                                                   HostProcess process) {
   HALYARD_ASSIGN_OR_RETURN(const unsigned threads, readThreads(arguments));
   HALYARD_ASSIGN_OR_RETURN(hal::DeviceInfo info, describe());
-  return std::shared_ptr<hal::Device>(std::make_shared<CpuDriver>(std::move(info), threads));
+  return std::shared_ptr<hal::Device>(
+      std::make_shared<CpuDriver>(std::move(info), threads, process));
 }
 
 }  // namespace halyard::cpudriver

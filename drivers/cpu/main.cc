@@ -3,5 +3,8 @@
 #include "halyard/driver/driver_main.h"
 
 int main(int argc, char** argv) {
-  return halyard::hal::driverMain(argc, argv, halyard::cpudriver::makeCpuDriver);
+  using namespace halyard;  // NOLINT(google-build-using-namespace)
+  return hal::driverMain(argc, argv, [](std::span<const std::string> arguments) {
+    return cpudriver::makeCpuDriver(arguments, cpudriver::HostProcess::OWN);
+  });
 }

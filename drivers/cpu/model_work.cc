@@ -67,12 +67,12 @@ size_t weightBytesOf(const cpu::SubgraphPlan& plan) {
   return bytes;
 }
 
-bool isWorthThreads(const cpu::ExecutionPlan& plan, size_t cache) {
+bool isWorthThreads(const cpu::ExecutionPlan& plan, bool clientTakesProcessor, size_t cache) {
   if (productsOf(plan) >= leastDividedProducts()) return true;
   if (cache == 0) return false;
   size_t weights = weightBytesOf(plan.main);
   for (const cpu::SubgraphPlan& body : plan.referenced) weights += weightBytesOf(body);
-  return weights > cache;
+  return weights > (clientTakesProcessor ? 2 * cache : cache);
 }
 
 }  // namespace halyard::cpudriver

@@ -42,8 +42,10 @@ size_t weightBytesOf(const cpu::SubgraphPlan& plan);
 
 // Whether the loops of the plan's executions are divided. They are if the products are enough, or
 // if the weights exceed the second-level cache of one processor. Weights beyond that cache arrive
-// at a fraction of its speed, and two processors have two such caches. `cacheBytes` of 0: not
-// known.
-bool isWorthThreads(const cpu::ExecutionPlan& plan, size_t cacheBytes = secondLevelCacheBytes());
+// at a fraction of its speed, and two processors have two such caches. `clientTakesProcessor`: a
+// client polls on a processor of the threads, so that the weights must be twice the cache.
+// `cacheBytes` of 0: not known.
+bool isWorthThreads(const cpu::ExecutionPlan& plan, bool clientTakesProcessor,
+                    size_t cacheBytes = secondLevelCacheBytes());
 
 }  // namespace halyard::cpudriver

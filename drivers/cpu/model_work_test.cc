@@ -102,9 +102,11 @@ TEST(ModelWork, DividesLoopsWhoseWeightsExceedTheCache) {
   ASSERT_TRUE(plan.ok());
   plan->main.steps = cpu::planSteps(plan->main, makeSteps(plan->main, nullptr));
   EXPECT_EQ(weightBytesOf(plan->main), 3u * 40'400 + 4);
-  EXPECT_TRUE(isWorthThreads(*plan, 120'000));
-  EXPECT_FALSE(isWorthThreads(*plan, 125'000));
-  EXPECT_FALSE(isWorthThreads(*plan, 0)) << "the cache is not known";
+  EXPECT_TRUE(isWorthThreads(*plan, false, 120'000));
+  EXPECT_FALSE(isWorthThreads(*plan, false, 125'000));
+  EXPECT_FALSE(isWorthThreads(*plan, true, 120'000));
+  EXPECT_TRUE(isWorthThreads(*plan, true, 60'000));
+  EXPECT_FALSE(isWorthThreads(*plan, false, 0)) << "the cache is not known";
 }
 
 }  // namespace
