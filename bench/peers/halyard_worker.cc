@@ -132,8 +132,8 @@ class Worker {
   }
 
   Result<Json> load(uint32_t batch) {
-    // The previous objects are released first, as in the peers' workers, which collect garbage then.
-    // The driver's process releases its part behind the call.
+    // The previous objects are released first, as in the peers' workers, which collect garbage
+    // then. The driver's process releases its part behind the call.
     run_.reset();
     session_.reset();
     imported_.reset();

@@ -85,7 +85,7 @@ class FileWriter {
     std::vector<flatbuffers::Offset<tfl::Operator>> operators;
     for (const NodeSpec& spec : w.nodes) operators.push_back(writeNode(spec));
     return tfl::CreateSubGraphDirect(b_, &tensors, &w.inputs, &w.outputs, &operators,
-                                     w.name.empty() ? nullptr : w.name.c_str());
+                                     w.subgraphName.empty() ? nullptr : w.subgraphName.c_str());
   }
 
   flatbuffers::Offset<tfl::Tensor> writeTensor(const TensorSpec& spec) {

@@ -104,7 +104,7 @@ class ModelWriter {
   std::string description = "made by a test";
   const char* identifier = "TFL3";
   bool withSubgraph = true;
-  std::string name;  // of the subgraph; empty: none
+  std::string subgraphName;  // empty: none
   // The further subgraphs, from number 1 on. Only their tensors, nodes, inputs, outputs and names
   // are written.
   std::vector<ModelWriter> subgraphs;

@@ -27,7 +27,7 @@ int32_t intScalar(ModelWriter& w, std::string name, int32_t value) {
 // x, y -> x + y, or x * x.
 ModelWriter branch(bool isSum) {
   ModelWriter w;
-  w.name = isSum ? "sum" : "square";
+  w.subgraphName = isSum ? "sum" : "square";
   const int32_t x = w.floats("x", {2, 3});
   const int32_t y = w.floats("y", {3});
   const int32_t result = w.floats("result", {2, 3});
@@ -40,7 +40,7 @@ ModelWriter branch(bool isSum) {
 // n, x, weights -> n < 3.
 ModelWriter loopCondition() {
   ModelWriter w;
-  w.name = "condition";
+  w.subgraphName = "condition";
   const int32_t n = typed(w, "n", Type::INT32);
   const int32_t x = w.floats("x", {2, 3});
   const int32_t weights = w.floats("weights", {3, 3});
@@ -54,7 +54,7 @@ ModelWriter loopCondition() {
 // n, x, weights -> n + 1, x by the weights, weights.
 ModelWriter loopBody() {
   ModelWriter w;
-  w.name = "body";
+  w.subgraphName = "body";
   const int32_t n = typed(w, "n", Type::INT32);
   const int32_t x = w.floats("x", {2, 3});
   const int32_t weights = w.floats("weights", {3, 3});
@@ -71,7 +71,7 @@ ModelWriter loopBody() {
 // x, scale -> x / sqrt(mean of x * x) * scale.
 ModelWriter normalisation() {
   ModelWriter w;
-  w.name = "odml.rms_norm.impl";
+  w.subgraphName = "odml.rms_norm.impl";
   const int32_t x = w.floats("x", {2, 3});
   const int32_t scale = w.floats("scale", {3});
   const int32_t square = w.floats("square", {2, 3});
