@@ -18,17 +18,17 @@ namespace halyard::import {
 struct TensorSpec {
   std::string name;
   tfl::TensorType type = tfl::TensorType::FLOAT32;
-  std::vector<int32_t> shape;
-  std::vector<int32_t> shapeSignature;  // empty: none
-  std::vector<uint8_t> data;            // empty: not a constant
-  std::vector<float> scales;
-  std::vector<int64_t> zeroPoints;
+  std::vector<int32_t> shape = {};
+  std::vector<int32_t> shapeSignature = {};  // empty: none
+  std::vector<uint8_t> data = {};            // empty: not a constant
+  std::vector<float> scales = {};
+  std::vector<int64_t> zeroPoints = {};
   int32_t quantizedDimension = 0;
   bool isVariable = false;
-  std::optional<Sparsity> sparsity;
+  std::optional<Sparsity> sparsity = {};
   uint8_t quantizationDetails = 0;
   uint32_t externalBuffer = 0;
-  std::optional<uint32_t> buffer;  // in place of a buffer of its own
+  std::optional<uint32_t> buffer = {};  // in place of a buffer of its own
 };
 
 using OptionsMaker = std::function<flatbuffers::Offset<void>(flatbuffers::FlatBufferBuilder&)>;

@@ -131,7 +131,7 @@ TEST(StablehloOperators, ReduceWindow) {
 }
 
 struct Window {
-  Numbers window{2}, strides, baseDilations, dilations, padding;
+  Numbers window{2}, strides{}, baseDilations{}, dilations{}, padding{};
   Op function = Op::STABLEHLO_ADD;
 };
 
