@@ -132,12 +132,10 @@ class Worker {
   }
 
   Result<Json> load(uint32_t batch) {
-    // The previous objects are released first, as in the peers' workers, which collect garbage
-    // then. The driver's process releases its part behind the call.
+    // The previous objects are released first, as in LiteRT's worker.
     run_.reset();
     session_.reset();
     imported_.reset();
-    std::this_thread::sleep_for(std::chrono::milliseconds(5));
     const auto start = Clock::now();
     HALYARD_ASSIGN_OR_RETURN(import::ImportOptions options,
                              measure::importOptionsFor({&device_, 1}));

@@ -1,6 +1,7 @@
 #include "model_work.h"
 
 #include <gtest/gtest.h>
+#include <cmath>
 
 #include "compiled_model.h"
 #include "model_for_test.h"
@@ -93,6 +94,24 @@ TEST(ModelWork, DecidesWhetherLoopsAreDivided) {
     const auto later = CompiledModel::compileLater(model, {.threads = &threads});
     ASSERT_TRUE(later.ok() && (*later)->complete().ok());
     EXPECT_EQ((*later)->facts().dividesLoops, isLarge);
+  }
+}
+
+// The weights are 1.5 times the second-level cache.
+TEST(ModelWork, AClientThatPollsNeedsAProcessor) {
+  const size_t cache = secondLevelCacheBytes();
+  if (cache == 0) GTEST_SKIP() << "the size of the second-level cache is not known";
+  const auto width = static_cast<uint32_t>(std::sqrt(1.5 * static_cast<double>(cache) / 4));
+  const auto model = connections(1, width, 1);
+  if (workOf(model) >= leastDividedProducts()) {
+    GTEST_SKIP() << "such weights are worth threads by their products";
+  }
+  ThreadShare threads(2);
+  for (const bool polls : {false, true}) {
+    const auto compiled =
+        CompiledModel::compile(model, {.threads = &threads, .clientTakesProcessor = polls});
+    ASSERT_TRUE(compiled.ok()) << compiled.status().toString();
+    EXPECT_EQ((*compiled)->facts().dividesLoops, !polls);
   }
 }
 
