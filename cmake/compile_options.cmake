@@ -53,8 +53,6 @@ target_compile_options(halyard_options INTERFACE -Wall -Wextra -Wshadow)
 # GCC 12 warns of overlapping copies inside std::string that cannot happen (GCC bug 105651).
 target_compile_options(halyard_options INTERFACE
   $<$<COMPILE_LANG_AND_ID:CXX,GNU>:-Wno-restrict>)
-# __FILE__ does not depend on the checkout's place: batches include their files by absolute paths.
-target_compile_options(halyard_options INTERFACE -fmacro-prefix-map=${PROJECT_SOURCE_DIR}/=)
 target_include_directories(halyard_options INTERFACE ${PROJECT_SOURCE_DIR}/src
   ${PROJECT_SOURCE_DIR}/include)
 target_link_libraries(halyard_options INTERFACE Threads::Threads)
