@@ -95,6 +95,17 @@ void QueueWriter::noteCore(uint32_t core) {
   queue_.header().writerCore.store(core_, std::memory_order_relaxed);
 }
 
+void QueueWriter::noteWork(std::chrono::nanoseconds took) {
+  const auto count = std::clamp<int64_t>(took.count(), 1, UINT32_MAX);
+  queue_.header().writerWork.store(static_cast<uint32_t>(count), std::memory_order_relaxed);
+}
+
+std::optional<std::chrono::nanoseconds> QueueReader::writerWork() const {
+  const uint32_t count = queue_.header().writerWork.load(std::memory_order_relaxed);
+  if (count == 0) return std::nullopt;
+  return std::chrono::nanoseconds(count);
+}
+
 std::optional<uint32_t> QueueReader::available() const {
   const uint64_t waiting = queue_.header().written.load(std::memory_order_seq_cst) - read_;
   if (waiting > queue_.capacity()) return std::nullopt;

@@ -7,6 +7,7 @@
 
 #include <array>
 #include <atomic>
+#include <chrono>
 #include <cstdint>
 #include <cstring>
 #include <memory>
@@ -42,6 +43,7 @@ struct QueueHeader {
   alignas(64) std::atomic<uint64_t> written;  // datums since the start
   std::atomic<uint32_t> closed;               // not 0: no more datums follow
   std::atomic<uint32_t> writerCore;           // the writer's last core + 1; 0: unknown
+  std::atomic<uint32_t> writerWork;           // before its last packet, in ns; 0: unknown
   alignas(64) std::atomic<uint64_t> read;     // datums since the start
   alignas(64) std::atomic<uint32_t> event;    // 1: the reader sleeps, or is about to
 };
@@ -98,6 +100,9 @@ class QueueWriter {
   // Tells the reader that no more datums follow. Does not wake it.
   void close() { queue_.header().closed.store(1, std::memory_order_seq_cst); }
   void noteCore(uint32_t core);
+  // Called before write. `took`: the writer's time from the peer's last packet to this one, without
+  // waits and wake-ups.
+  void noteWork(std::chrono::nanoseconds took);
 
  private:
   const DatumQueue& queue_;
@@ -124,6 +129,8 @@ class QueueReader {
   std::atomic<uint32_t>& eventWord() { return queue_.header().event; }
   // The writer's last core + 1; 0 if unknown. A hint, which the peer may forge.
   uint32_t writerCore() const { return queue_.header().writerCore.load(std::memory_order_relaxed); }
+  // The writer's work before the packet that waits; nullopt if unknown. A hint, as before.
+  std::optional<std::chrono::nanoseconds> writerWork() const;
 
  private:
   const DatumQueue& queue_;

@@ -51,8 +51,10 @@ bool RingClient::send(std::span<const Datum> packet) {
   const std::optional<uint32_t> space = writer_.space(packet.size());
   if (!space || *space < packet.size()) return false;
   writer_.noteCore(currentCore());
+  if (answered_) writer_.noteWork(Clock::now() - *answered_);
   writer_.write(packet);
-  if (writer_.takeSleeper()) doorbell_.ring();
+  wokeDriver_ = writer_.takeSleeper();
+  if (wokeDriver_) doorbell_.ring();
   return true;
 }
 
@@ -73,7 +75,7 @@ RingClient::Wait RingClient::wait(std::optional<TimePoint> until,
   if (!seen && service_.isShort()) {
     gate_->spin(
         start, [&] { return reader_.changed() || ended_.load(std::memory_order_relaxed); },
-        [&] { return reader_.writerCore() - 1; });
+        [&] { return reader_.writerCore() - 1; }, wokeDriver_);
     seen = look();
   }
   while (!seen) {
@@ -89,7 +91,8 @@ RingClient::Wait RingClient::wait(std::optional<TimePoint> until,
     seen = look();
   }
   reader_.announceAwake();
-  service_.note(Clock::now() - start);
+  answered_ = Clock::now();
+  service_.note(seen == Wait::ANSWERED ? reader_.writerWork() : std::nullopt, *answered_ - start);
   return *seen;
 }
 

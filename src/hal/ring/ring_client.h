@@ -69,7 +69,9 @@ class RingClient {
   QueueWriter writer_{requests_};
   QueueReader reader_{results_};
   std::atomic<bool> ended_ = false;
-  Expectation service_;  // the time from a request to its answer
+  Expectation service_;                // the driver's work for a request
+  bool wokeDriver_ = false;            // for the last request
+  std::optional<TimePoint> answered_;  // the end of the last wait
   std::vector<Datum> answer_;
 };
 

@@ -77,6 +77,62 @@ TEST_F(RingTest, TimesAreMeasuredIfAsked) {
   EXPECT_EQ(measured->timing.timeInDriver, 3'000'000u);
 }
 
+// Where both ends have slept once, each wait has two wake-ups, which take longer than the work. The
+// client must poll again nevertheless.
+TEST(RingClient, PollsForShortWorkBehindAWakeUp) {
+  constexpr uint32_t kCapacity = 64;
+  const RingClient::Channels channels = RingClient::createChannels(kCapacity, kCapacity).value();
+  const auto client =
+      RingClient::create(channels, kCapacity, kCapacity, std::make_shared<SpinGate>()).value();
+  const QueueShape shape{kCapacity, sizeof(Datum), true};
+  const DatumQueue requests = DatumQueue::map(*channels.requests, shape).value();
+  const DatumQueue results = DatumQueue::map(*channels.results, shape).value();
+  QueueReader reader(requests);
+  QueueWriter writer(results);
+  reader.announceSleep();
+  writer.noteCore(currentCore() + 1000);
+  const std::array<Datum, 2> packet{};
+  const TimePoint end = Clock::now() + std::chrono::seconds(30);
+  int polls = 0;  // in a row
+  while (polls < 5 && Clock::now() < end) {
+    std::thread driver([&] {
+      while (!reader.changed()) std::this_thread::yield();
+      std::this_thread::sleep_for(std::chrono::microseconds(100));  // wakes up
+      std::array<Datum, 2> request;
+      reader.read(request);
+      const bool sleeps = results.header().event.load() != 0;
+      polls = sleeps ? 0 : polls + 1;
+      reader.announceSleep();
+      writer.noteWork(std::chrono::microseconds(10));
+      writer.write(packet);
+      if (writer.takeSleeper()) wakeEventWord(results.header().event);
+    });
+    EXPECT_TRUE(client->send(packet));
+    EXPECT_EQ(client->wait(std::nullopt), RingClient::Wait::ANSWERED);
+    driver.join();
+    (void)client->takeAnswer();
+  }
+  EXPECT_EQ(polls, 5);
+}
+
+TEST_F(RingTest, EachEndTellsTheTimeOfItsWork) {
+  const auto model = std::make_shared<PipelinedModel>();
+  model->sendNext = [] {};
+  RingPair::Options options;
+  options.preparedModel = model;
+  start(std::move(options));
+  ASSERT_TRUE(pair_->exchange(goodPacket()).has_value());
+  std::this_thread::sleep_for(std::chrono::milliseconds(3));
+  ASSERT_TRUE(pair_->exchange(goodPacket()).has_value());
+  const auto work = [](const SharedMemory& memory) {
+    const DatumQueue queue =
+        DatumQueue::map(memory, {kDefaultQueueCapacity, sizeof(Datum), true}).value();
+    return QueueReader(queue).writerWork().value_or(std::chrono::nanoseconds(0));
+  };
+  EXPECT_GE(work(*pair_->channels().results), std::chrono::milliseconds(2));
+  EXPECT_GE(work(*pair_->channels().requests), std::chrono::milliseconds(3));
+}
+
 // The seven invalid datums of VTS.
 std::vector<Datum> badDatums() {
   const auto datum = [](RequestTag tag, std::array<uint32_t, 5> payload) {

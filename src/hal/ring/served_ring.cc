@@ -80,7 +80,8 @@ ServedRing::Outcome ServedRing::serve(const FairExecutor::Turn& turn) {
 bool ServedRing::spin(const FairExecutor::Turn& turn) {
   if (!gap_.isShort() || turn.othersWait()) return false;
   return parts_.spinGate->spin(
-      Clock::now(), [&] { return changed() || turn.stopping(); }, [&] { return clientCore(); });
+      Clock::now(), [&] { return changed() || turn.stopping(); }, [&] { return clientCore(); },
+      wokeClient_);
 }
 
 void ServedRing::freeMemory(int32_t slot) {
@@ -155,7 +156,7 @@ ServedRing::Step ServedRing::step() {
     return Step::ENDED;
   }
   started_ = Clock::now();
-  if (answered_) gap_.note(started_ - *answered_);
+  if (answered_) gap_.note(reader_.writerWork(), started_ - *answered_);
   return takePacket(*datums);
 }
 
@@ -405,8 +406,10 @@ void ServedRing::answer(const ExecutionResult& result) {
   // A client that is woken from another core follows there. So it is woken first. It polls for the
   // next answer since this core is not named, and yields to this thread, which leaves.
   writer_.noteCore(move == Parting::Move::LEAVE ? kUnknownCore : core);
+  writer_.noteWork(*answered_ - started_);
   writer_.write(reply_);
-  if (writer_.takeSleeper()) wakeEventWord(parts_.results.header().event);
+  wokeClient_ = writer_.takeSleeper();
+  if (wokeClient_) wakeEventWord(parts_.results.header().event);
   if (move == Parting::Move::LEAVE) leaveProcessor();
   if (move == Parting::Move::JOIN) moveToProcessor(clients);
 }

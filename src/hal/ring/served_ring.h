@@ -147,7 +147,8 @@ class ServedRing final : public FairExecutor::Source {
   std::vector<Datum> reply_;
   std::optional<RequestPacket> waiting_;  // for its memories
   std::array<std::unique_ptr<Recording>, kMaxRecordings> recordings_;
-  Expectation gap_;  // the time from an answer to the next packet
+  Expectation gap_;          // the client's work from an answer to the next packet
+  bool wokeClient_ = false;  // for the last answer
   Parting parting_;
   TimePoint started_;  // the work on the last packet
   std::optional<TimePoint> answered_;

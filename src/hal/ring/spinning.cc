@@ -18,8 +18,10 @@ uint32_t currentCore() {
   return core < 0 ? kUnknownCore : static_cast<uint32_t>(core);
 }
 
-void Expectation::note(std::chrono::nanoseconds took) {
-  mean_ = (mean_ + std::min(took, kLongest)) / 2;
+void Expectation::note(std::optional<std::chrono::nanoseconds> work,
+                       std::chrono::nanoseconds waited) {
+  const bool hasOnlyWoken = work && waited < *work + kWakeUps;
+  mean_ = (mean_ + std::min(hasOnlyWoken ? *work : waited, kLongest)) / 2;
 }
 
 void Shortage::note(TimePoint now) {

@@ -23,16 +23,22 @@ namespace halyard::hal {
 uint32_t currentCore();
 inline constexpr uint32_t kUnknownCore = UINT32_MAX;
 
-// Predicts the time of the next event from the times of earlier events.
+// Predicts a peer's work before its next packet from its work before earlier packets. Wake-ups do
+// not count: where both threads sleep, they take longer than the work, so that no thread would poll
+// again.
 class Expectation {
  public:
-  void note(std::chrono::nanoseconds took);
-  // Whether the event is expected within 80 microseconds.
+  // `work`: the peer's own measurement, if there is one. `waited`: the time until its packet. A
+  // wait that exceeds the work by more than wake-ups counts as a whole: the peer serves others
+  // first.
+  void note(std::optional<std::chrono::nanoseconds> work, std::chrono::nanoseconds waited);
+  // Whether work of at most 80 microseconds is expected.
   bool isShort() const { return mean_ < kShort; }
 
  private:
   static constexpr std::chrono::nanoseconds kShort{80'000};
   static constexpr std::chrono::nanoseconds kLongest{250'000};
+  static constexpr std::chrono::nanoseconds kWakeUps{250'000};
   std::chrono::nanoseconds mean_ = kLongest;
 };
 
@@ -87,13 +93,13 @@ class Parting {
 // Limits polling for the threads of a process, or of one priority, that share the gate.
 class SpinGate {
  public:
-  // Polls `ready()` for a few tens of microseconds, longer while the peer does not name its core.
-  // Returns whether it became true. Returns false
-  // at once when the peer uses the caller's core, or when there is only one core and the peer's is
-  // unknown. Also when enough other threads poll already, or after a shortage of cores.
-  // `peerCore()` may change. `start`: the current time.
+  // Polls `ready()` for 100 microseconds, longer while the peer does not name its core, or if it
+  // `mustWakeUp` first. Returns whether it became true. Returns false at once when the peer uses
+  // the caller's core, or when there is only one core and the peer's is unknown. Also when enough
+  // other threads poll already, or after a shortage of cores. `peerCore()` may change. `start`: the
+  // current time.
   template <typename Ready, typename PeerCore>
-  bool spin(TimePoint start, Ready ready, PeerCore peerCore) {
+  bool spin(TimePoint start, Ready ready, PeerCore peerCore, bool mustWakeUp = false) {
     if (!enter(start, peerCore())) return false;
     SpinWait spin(start, SpinWait::Yielding::REGULARLY);
     bool found = false;
@@ -107,7 +113,7 @@ class SpinGate {
         break;
       }
       const uint32_t peer = peerCore();
-      const auto window = peer == kUnknownCore ? kWindowOfMove : kWindow;
+      const auto window = mustWakeUp || peer == kUnknownCore ? kWindowOfWakeUp : kWindow;
       if (spin.passed() > window || peer == currentCore()) break;
     }
     spinners_.fetch_sub(1, std::memory_order_relaxed);
@@ -115,9 +121,10 @@ class SpinGate {
   }
 
  private:
-  static constexpr std::chrono::microseconds kWindow{50};
-  // A peer that does not name its core moves to another one (Parting), which may have to wake up.
-  static constexpr std::chrono::microseconds kWindowOfMove{300};
+  static constexpr std::chrono::microseconds kWindow{100};
+  // For a peer that sleeps. One that does not name its core moves to another core (Parting), which
+  // may sleep.
+  static constexpr std::chrono::microseconds kWindowOfWakeUp{300};
   // A thread that has not run for this time has lost its core to a thread that computes. The
   // threads of the peer take less time.
   static constexpr std::chrono::microseconds kTakenAway{150};

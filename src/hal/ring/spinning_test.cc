@@ -32,6 +32,25 @@ bool looks(SpinGate& gate, uint32_t peerCore) {
   return looked;
 }
 
+TEST(Expectation, CountsThePeersWorkWithoutWakeUps) {
+  Expectation expectation;
+  EXPECT_FALSE(expectation.isShort());
+  for (int i = 0; i < 8; ++i) expectation.note(30us, 160us);
+  EXPECT_TRUE(expectation.isShort());
+  for (int i = 0; i < 8; ++i) expectation.note(120us, 121us);
+  EXPECT_FALSE(expectation.isShort());
+}
+
+TEST(Expectation, CountsTheWaitForAPeerThatServesOthersOrDoesNotMeasure) {
+  Expectation expectation;
+  for (int i = 0; i < 8; ++i) expectation.note(30us, 5ms);
+  EXPECT_FALSE(expectation.isShort());
+  for (int i = 0; i < 8; ++i) expectation.note(std::nullopt, 160us);
+  EXPECT_FALSE(expectation.isShort());
+  for (int i = 0; i < 8; ++i) expectation.note(std::nullopt, 30us);
+  EXPECT_TRUE(expectation.isShort());
+}
+
 TEST(SpinGate, FindsWhatComes) {
   SpinGate gate;
   int rounds = 0;
