@@ -27,20 +27,22 @@ struct Piece {
   size_t strideB;
 };
 
-// out = f(a, b) with loops that the compiler can vectorise.
+// out = f(a, b) with loops that the compiler can vectorise. It must assume that a store of bytes
+// changes `piece`, so the loops use copies.
 template <typename T, typename F>
 HALYARD_ALWAYS_INLINE void applyToPiece(const Piece<T>& piece, F f) {
   const T* const a = piece.a;
   const T* const b = piece.b;
   T* const out = piece.out;
+  const size_t count = piece.count;
   if (piece.strideA == 1 && piece.strideB == 1) {
-    for (size_t i = 0; i < piece.count; ++i) out[i] = f(a[i], b[i]);
+    for (size_t i = 0; i < count; ++i) out[i] = f(a[i], b[i]);
   } else if (piece.strideA == 1) {
     const T y = *b;
-    for (size_t i = 0; i < piece.count; ++i) out[i] = f(a[i], y);
+    for (size_t i = 0; i < count; ++i) out[i] = f(a[i], y);
   } else {
     const T x = *a;
-    for (size_t i = 0; i < piece.count; ++i) out[i] = f(x, b[i]);
+    for (size_t i = 0; i < count; ++i) out[i] = f(x, b[i]);
   }
 }
 
