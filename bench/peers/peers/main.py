@@ -64,14 +64,20 @@ def machine():
     return text
 
 
+def has_matrix_unit():
+    """Whether the processor multiplies 8 bit tiles (AMX) and the kernel offers that."""
+    with open("/proc/cpuinfo") as file:
+        return any(line.startswith("flags") and " amx_int8" in line for line in file)
+
+
 def main():
     arguments = parse_arguments()
     if arguments.list:
         print("\n".join(models.names()))
         return 0
     build = contenders.HalyardBuild(arguments.build)
-    run = {"machine": machine(), "versions": {name: version(name) for name in PACKAGES},
-           "models": [], "missing": []}
+    run = {"machine": machine(), "matrix_unit": has_matrix_unit(),
+           "versions": {name: version(name) for name in PACKAGES}, "models": [], "missing": []}
     report.print_head(run)
     for name in arguments.models:
         model = models.find(name)

@@ -1,10 +1,11 @@
 """The models of the comparison, their files, and their goals.
 
-Kinds, by the goals that hold for them:
-  float   large float models: no slower than the best of the others
-  quant8  8 bit models: the same goal
-  small   recurrent and small models: in process no slower than LiteRT, and 15 us more apart
-  other   shown only
+Kinds, by the goals in goals.py that hold for them:
+  float        large float models
+  quant8       8 bit models
+  transformer  large float models of matrix products and normalisations
+  small        recurrent and small models: relative to LiteRT
+  other        shown only
 """
 
 import dataclasses
@@ -43,10 +44,10 @@ _KINDS = {
     "fashion_mnist_float": "small",
     "fashion_mnist_int8": "small",
     "mobilenet_v1_0.25_224_float": "other",
-    "mobilebert_float": "other",
-    "minilm_float": "other",
-    "vit_tiny_float": "other",
-    "whisper_tiny_float": "other",
+    "mobilebert_float": "transformer",
+    "minilm_float": "transformer",
+    "vit_tiny_float": "transformer",
+    "whisper_tiny_float": "transformer",
 }
 
 
