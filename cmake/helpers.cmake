@@ -36,15 +36,16 @@ endfunction()
 set(halyard_test_options $<$<CONFIG:Release>:-O0>)
 
 # halyard_test(NAME SOURCES... [LIBRARIES...] [DEFINITIONS...] [PATHS NAME=path...] [LABELS...]
-#   [ENVIRONMENT...]): a GoogleTest program that ctest runs from the source folder. The header
-# test_definitions.h defines HALYARD_SOURCE_DIR, HALYARD_BINARY_DIR and the PATHS as strings. On the
-# command line they would prevent hits of ccache in another checkout. LABELS: "threads" marks tests
-# for ThreadSanitizer, "slow" marks tests that sanitizers leave out.
+#   [ENVIRONMENT...] [FORBIDDEN expression]): a GoogleTest program that ctest runs from the source
+# folder. The header test_definitions.h defines HALYARD_SOURCE_DIR, HALYARD_BINARY_DIR and the PATHS
+# as strings. On the command line they would prevent hits of ccache in another checkout. LABELS:
+# "threads" marks tests for ThreadSanitizer, "slow" marks tests that sanitizers leave out. FORBIDDEN:
+# output that fails a test.
 function(halyard_test name)
   if(NOT HALYARD_TESTS)
     return()
   endif()
-  cmake_parse_arguments(ARG "" "" "SOURCES;LIBRARIES;DEFINITIONS;PATHS;LABELS;ENVIRONMENT"
+  cmake_parse_arguments(ARG "" "FORBIDDEN" "SOURCES;LIBRARIES;DEFINITIONS;PATHS;LABELS;ENVIRONMENT"
     ${ARGN})
   add_executable(${name} ${ARG_SOURCES})
   target_link_libraries(${name} PRIVATE ${ARG_LIBRARIES} halyard_options GTest::gtest GTest::gmock
@@ -67,7 +68,14 @@ function(halyard_test name)
     list(APPEND properties LABELS ${ARG_LABELS})
   endif()
   if(ARG_ENVIRONMENT)
-    list(APPEND properties ENVIRONMENT ${ARG_ENVIRONMENT})
+    # The variables stay one element of three lists: this one, that of the call below, and that of the
+    # script that it writes.
+    string(REPEAT "\\" 8 escapes)
+    string(REPLACE ";" "${escapes};" environment "${ARG_ENVIRONMENT}")
+    list(APPEND properties ENVIRONMENT "${environment}")
+  endif()
+  if(ARG_FORBIDDEN)
+    list(APPEND properties FAIL_REGULAR_EXPRESSION ${ARG_FORBIDDEN})
   endif()
   if(properties)
     list(PREPEND properties PROPERTIES)
