@@ -1,7 +1,8 @@
 """Contenders: each runs one model in a process of its own, and takes commands in lines of JSON.
 
 A contender is named RUNTIME or RUNTIME/FORM: litert, onnxruntime, openvino (reads .tflite),
-openvino/onnx, halyard (the driver in a process of its own) and halyard/in-process.
+openvino/onnx, halyard (the driver in a process of its own), halyard/in-process, and
+halyard/one-thread (as halyard, with one thread in any run).
 """
 
 import contextlib
@@ -19,6 +20,7 @@ from peers.models import BUILD
 
 PEERS = ("litert", "onnxruntime", "openvino", "openvino/onnx")
 HALYARDS = ("halyard", "halyard/in-process")
+ONE_THREAD = "halyard/one-thread"
 DEVICE = "halyard-cpu"
 
 
@@ -153,6 +155,10 @@ def start(name, model, inputs, threads, build):
     """A contender before it loads its model. ContenderError when it has no form of the model."""
     if name in HALYARDS:
         return build.start(model, inputs, threads, in_process=name == HALYARDS[1])
+    if name == ONE_THREAD:
+        contender = build.start(model, inputs, threads=1)
+        contender.name = name
+        return contender
     runtime, _, form = name.partition("/")
     takes_onnx = runtime == "onnxruntime" or form == "onnx"
     if takes_onnx and model.onnx is None:

@@ -44,8 +44,11 @@ def measure_model(model, arguments, build, folder):
     parts = arguments.only.split(",")
     if "latency" in parts:
         for count in threads:
-            results = measure.latency(model, inputs, [n for n in names if n], count,
-                                      arguments.seconds, build, folder)
+            contestants = [name for name in names if name]
+            if model.kind == "small" and count > 1:
+                contestants.append(contenders.ONE_THREAD)
+            results = measure.latency(model, inputs, contestants, count, arguments.seconds, build,
+                                      folder)
             entry["threads"][count] = results
             report.print_latency(model.name, count, results)
     if "load" in parts:
