@@ -1,8 +1,8 @@
 """Contenders: each runs one model in a process of its own, and takes commands in lines of JSON.
 
 A contender is named RUNTIME or RUNTIME/FORM: litert, onnxruntime, openvino (reads .tflite),
-openvino/onnx, halyard (the driver in a process of its own), halyard/in-process, and
-halyard/one-thread (as halyard, with one thread in any run).
+openvino/onnx, halyard, halyard/in-process and halyard/one-thread. Only halyard/in-process has the
+driver in the application's process. halyard/one-thread has one thread in any run.
 """
 
 import contextlib
