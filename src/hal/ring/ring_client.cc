@@ -72,7 +72,7 @@ RingClient::Wait RingClient::wait(std::optional<TimePoint> until,
   const TimePoint start = Clock::now();
   if (atMost && (!until || *until - start > *atMost)) until = start + *atMost;
   std::optional<Wait> seen = look();
-  if (!seen && service_.isShort()) {
+  if (!seen && expectsShortWork()) {
     gate_->spin(
         start, [&] { return reader_.changed() || ended_.load(std::memory_order_relaxed); },
         [&] { return reader_.writerCore() - 1; }, wokeDriver_);

@@ -45,6 +45,8 @@ class RingClient {
   // Waits for an answer until `until`, and at most for `atMost`.
   Wait wait(std::optional<TimePoint> until,
             std::optional<std::chrono::nanoseconds> atMost = std::nullopt);
+  // Whether the next wait polls before it sleeps.
+  bool expectsShortWork() const { return service_.isShort(); }
   // Reads the answer after ANSWERED. Valid until the next call.
   std::span<const Datum> takeAnswer();
   // Ends all waits, now and later. No more answers are expected.

@@ -77,42 +77,25 @@ TEST_F(RingTest, TimesAreMeasuredIfAsked) {
   EXPECT_EQ(measured->timing.timeInDriver, 3'000'000u);
 }
 
-// Where both ends have slept once, each wait has two wake-ups, which take longer than the work. The
-// client must poll again nevertheless.
-TEST(RingClient, PollsForShortWorkBehindAWakeUp) {
+// The client counts the work that the driver names, not the wait for it.
+TEST(RingClient, ExpectsTheWorkThatTheDriverNames) {
   constexpr uint32_t kCapacity = 64;
   const RingClient::Channels channels = RingClient::createChannels(kCapacity, kCapacity).value();
   const auto client =
       RingClient::create(channels, kCapacity, kCapacity, std::make_shared<SpinGate>()).value();
-  const QueueShape shape{kCapacity, sizeof(Datum), true};
-  const DatumQueue requests = DatumQueue::map(*channels.requests, shape).value();
-  const DatumQueue results = DatumQueue::map(*channels.results, shape).value();
-  QueueReader reader(requests);
+  const DatumQueue results =
+      DatumQueue::map(*channels.results, {kCapacity, sizeof(Datum), true}).value();
   QueueWriter writer(results);
-  reader.announceSleep();
-  writer.noteCore(currentCore() + 1000);
   const std::array<Datum, 2> packet{};
-  const TimePoint end = Clock::now() + std::chrono::seconds(30);
-  int polls = 0;  // in a row
-  while (polls < 5 && Clock::now() < end) {
-    std::thread driver([&] {
-      while (!reader.changed()) std::this_thread::yield();
-      std::this_thread::sleep_for(std::chrono::microseconds(100));  // wakes up
-      std::array<Datum, 2> request;
-      reader.read(request);
-      const bool sleeps = results.header().event.load() != 0;
-      polls = sleeps ? 0 : polls + 1;
-      reader.announceSleep();
-      writer.noteWork(std::chrono::microseconds(10));
-      writer.write(packet);
-      if (writer.takeSleeper()) wakeEventWord(results.header().event);
-    });
-    EXPECT_TRUE(client->send(packet));
+  const auto exchange = [&](std::chrono::nanoseconds work) {
+    writer.noteWork(work);
+    writer.write(packet);
     EXPECT_EQ(client->wait(std::nullopt), RingClient::Wait::ANSWERED);
-    driver.join();
     (void)client->takeAnswer();
-  }
-  EXPECT_EQ(polls, 5);
+  };
+  EXPECT_FALSE(client->expectsShortWork());
+  for (int i = 0; i < 8; ++i) exchange(std::chrono::milliseconds(10));
+  EXPECT_FALSE(client->expectsShortWork()) << "though the answers were there at once";
 }
 
 TEST_F(RingTest, EachEndTellsTheTimeOfItsWork) {
