@@ -80,8 +80,8 @@ ServedRing::Outcome ServedRing::serve(const FairExecutor::Turn& turn) {
 bool ServedRing::spin(const FairExecutor::Turn& turn) {
   if (!gap_.isShort() || turn.othersWait()) return false;
   return parts_.spinGate->spin(
-      Clock::now(), [&] { return changed() || turn.stopping(); }, [&] { return clientCore(); },
-      wokeClient_);
+      Clock::now(), [&] { return changed() || turn.othersWait() || turn.stopping(); },
+      [&] { return clientCore(); }, wokeClient_);
 }
 
 void ServedRing::freeMemory(int32_t slot) {
