@@ -4,10 +4,7 @@ include(cmake/precompiled_headers.cmake)
 
 # Most of a file's compilation is code of the templates and headers that it includes. Together, files
 # of a batch take a half to two thirds of that time. Names in unnamed namespaces are unique in their
-# target for that. The presets debug and aarch64 compile each file alone.
-option(HALYARD_UNITY "Compile files in batches" ON)
-
-# Compiles the files of TARGET in batches.
+# target for that. The presets debug and aarch64 compile each file alone (HALYARD_UNITY is OFF).
 function(halyard_batches target)
   set_target_properties(${target} PROPERTIES UNITY_BUILD ${HALYARD_UNITY} UNITY_BUILD_BATCH_SIZE 8)
 endfunction()
