@@ -99,23 +99,33 @@ bool prependPadding(const FusionGraph& graph, Fusion* fusion) {
   return true;
 }
 
-// Adds to `fusion`, of a depthwise convolution, the convolution that alone reads its result.
-bool appendPoints(const FusionGraph& graph, Fusion* fusion) {
+// Adds to `fusion`, of convolutions, the one of type `type` that alone reads its result.
+bool appendConv(const FusionGraph& graph, OperationType type, Fusion* fusion) {
   const uint32_t result = graph.operation(fusion->last).outputs[0];
   const auto reader = graph.onlyReader(result);
-  const OperandType type = graph.tensor(result).type;
-  if (!reader || !isOneOf(graph, *reader, {OperationType::CONV_2D}) ||
-      (type != OperandType::TENSOR_FLOAT32 && !isQuant8Asymm(type))) {
-    return false;
-  }
+  if (!reader || !isOneOf(graph, *reader, {type})) return false;
   const OperandIndexes& inputs = graph.operation(*reader).inputs;
   if (inputs[0] != result) return false;
-  fusion->fused.between = &graph.tensor(result);
-  fusion->fused.ownInputs = fusion->inputs.size();
+  fusion->fused.between.push_back({&graph.tensor(result), fusion->inputs.size()});
   fusion->swallowed.push_back(fusion->last);
   fusion->last = *reader;
   fusion->inputs.insert(fusion->inputs.end(), inputs.begin() + 1, inputs.end());
   return true;
+}
+
+// The chain of convolutions that begins with operation `i` (Fused::between).
+std::optional<Fusion> chainOf(const FusionGraph& graph, size_t i) {
+  constexpr OperationType kPlain = OperationType::CONV_2D;
+  constexpr OperationType kDepthwise = OperationType::DEPTHWISE_CONV_2D;
+  Fusion chain = {i, {}, graph.operation(i).inputs, {}};
+  const OperandType type = graph.tensor(chain.inputs[0]).type;
+  const bool isFloat = type == OperandType::TENSOR_FLOAT32;
+  // Images of bytes in front of a depthwise convolution mostly stay in the cache.
+  const bool isBegun = isOneOf(graph, i, {kDepthwise}) ? isFloat || isQuant8Asymm(type)
+                                                       : isFloat && isOneOf(graph, i, {kPlain}) &&
+                                                             appendConv(graph, kDepthwise, &chain);
+  if (!isBegun || !appendConv(graph, kPlain, &chain)) return std::nullopt;
+  return chain;
 }
 
 // Adds to `fusion`, of a convolution or full connection, that its input is rounded.
@@ -159,16 +169,13 @@ std::vector<Fusion> fusionsOf(const FusionGraph& graph, size_t i) {
   const Fusion alone = {i, {}, graph.operation(i).inputs, {}};
   // By the operations that follow, with and without the border in front.
   std::vector<Fusion> tails;
-  if (Fusion separable = alone;
-      isOneOf(graph, i, {OperationType::DEPTHWISE_CONV_2D}) && appendPoints(graph, &separable)) {
-    if (Fusion sum = separable; appendSum(graph, &sum)) {
+  if (const auto chain = chainOf(graph, i)) {
+    if (Fusion sum = *chain; appendSum(graph, &sum)) {
       if (Fusion activated = sum; appendActivation(graph, &activated)) tails.push_back(activated);
       tails.push_back(sum);
     }
-    if (Fusion activated = separable; appendActivation(graph, &activated)) {
-      tails.push_back(activated);
-    }
-    tails.push_back(separable);
+    if (Fusion activated = *chain; appendActivation(graph, &activated)) tails.push_back(activated);
+    tails.push_back(*chain);
   }
   if (Fusion sum = alone;
       (isConv || isOneOf(graph, i, {OperationType::FULLY_CONNECTED})) && appendSum(graph, &sum)) {

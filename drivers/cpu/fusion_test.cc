@@ -158,13 +158,34 @@ struct Separable {
   uint32_t columns = 40;
   bool hasBorder = false;  // from a PAD of its own, instead of SAME
   Tail tail = Tail::NONE;
+  bool hasFront = false;  // a convolution by points makes the image
 };
+
+// A depthwise convolution of 3 x 3 with steps of one, and RELU6.
+uint32_t depthwise(Builder& builder, uint32_t image, const Shape& dims) {
+  const uint32_t one = builder.int32(1);
+  const uint32_t filtered = builder.tensor(dims);
+  builder.operation(DEPTHWISE_CONV_2D,
+                    {image, builder.constant({1, 3, 3, dims[3]}), builder.constant({dims[3]}), one,
+                     one, one, one, builder.int32(3)},
+                    {filtered});
+  return filtered;
+}
+
+// The image of a separable convolution.
+uint32_t imageOf(Builder& builder, const Separable& what) {
+  if (!what.hasFront) return builder.input(what.image);
+  constexpr uint32_t kDepth = 8;
+  Shape dims = what.image;
+  dims[3] = kDepth;
+  return conv(builder, builder.input(dims), what.image, kDepth, 1, /*activation=*/3);
+}
 
 // A depthwise convolution of 3 x 3 with RELU6, and one of 1 x 1 behind it.
 std::shared_ptr<const Model> separableModel(const Separable& what, bool isReadTwice = false) {
   Builder builder;
   const uint32_t channels = what.image[3];
-  uint32_t image = builder.input(what.image);
+  uint32_t image = imageOf(builder, what);
   Shape dims = what.image;
   if (what.hasBorder) {
     const uint32_t padded = builder.tensor({dims[0], dims[1] + 2, dims[2] + 2, dims[3]});
@@ -211,6 +232,42 @@ TEST(FusionTest, AConvolutionByPointsBecomesPartOfTheDepthwiseOneBeforeIt) {
   expectFused({.image = {1, 20, 150, 64}, .columns = 130});
   // Lines of which few stay in the cache, and rows whose distance is a power of two.
   expectFused({.image = {1, 19, 60, 256}, .columns = 5});
+}
+
+TEST(FusionTest, ALargeImageInFrontOfASeparableConvolutionIsComputedByLines) {
+  const auto model = [](Separable what) {
+    what.hasFront = true;
+    return separableModel(what);
+  };
+  for (const Tail tail : {Tail::CLAMPED, Tail::CLAMPED_SUM}) {
+    expectSteps(model({.image = {1, 68, 60, 72}, .tail = tail}), 1);
+    expectSteps(model({.image = {1, 67, 61, 72}, .stride = 2, .tail = tail}), 1);
+  }
+  // The lines of several images, and those of a dilated filter.
+  expectSteps(model({.image = {5, 24, 61, 40}, .tail = Tail::CLAMPED}), 1);
+  expectSteps(model({.image = {1, 90, 40, 72}, .dilation = 2, .tail = Tail::CLAMPED}), 1);
+  // Images that stay in the cache, and lines of which most would be computed twice.
+  expectSteps(model({.image = {1, 20, 20, 24}, .tail = Tail::CLAMPED}), 2);
+  expectSteps(model({.image = {1, 6, 1000, 64}, .tail = Tail::CLAMPED}), 2);
+}
+
+// The first and the last line of the output need one line of the image.
+TEST(FusionTest, LinesOutsideOfALargeImageAreZeros) {
+  Builder builder;
+  const Shape image = {1, 68, 60, 72};
+  const Shape dims = {1, 70, 60, 72};
+  const uint32_t wide = conv(builder, builder.input({1, 68, 60, 8}), image, 8, 1);
+  const uint32_t filtered = builder.tensor(dims);
+  const uint32_t one = builder.int32(1);
+  const uint32_t two = builder.int32(2);
+  builder.operation(DEPTHWISE_CONV_2D,
+                    {wide, builder.constant({1, 3, 3, 72}), builder.constant({72}), one, one, two,
+                     two, one, one, one, builder.int32(0)},
+                    {filtered});
+  const Shape resultDims = {1, 70, 60, 24};
+  const uint32_t points = conv(builder, filtered, resultDims, 72, 1);
+  builder.operation(RELU, {points}, {builder.output(resultDims)});
+  expectSteps(builder.take(), 1);
 }
 
 // The same of bytes, without a border or an activation behind it.
@@ -470,6 +527,19 @@ TEST(FusionTest, DynamicQuantisationBecomesPartOfALayer) {
     expectSteps(roundedConvModel(byPixel, true, /*usesExtension=*/true), 1);
     expectSteps(roundedConvModel(byPixel, false, /*usesExtension=*/true), 2);
   }
+}
+
+// Only the image of the first convolution is rounded.
+TEST(FusionTest, DynamicQuantisationStaysApartFromSeparableConvolutions) {
+  Builder builder;
+  const Shape dims = {1, 9, 8, 24};
+  const uint32_t rounded = builder.tensor(dims);
+  roundRowsTo(builder, builder.input(dims), rounded, 3);
+  const uint32_t filtered = depthwise(builder, rounded, dims);
+  const Shape resultDims = {1, 9, 8, 40};
+  const uint32_t points = conv(builder, filtered, resultDims, 24, 1);
+  builder.operation(RELU, {points}, {builder.output(resultDims)});
+  expectSteps(builder.take(), 2);
 }
 
 TEST(FusionTest, FunctionsBetweenBytesBecomeATable) {

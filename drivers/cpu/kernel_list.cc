@@ -14,7 +14,7 @@ enum Fusable : unsigned {
   kPadding = 2,
   kAddend = 4,
   kRounding = 8,
-  kPoints = 16
+  kChain = 16
 };
 
 struct Entry {
@@ -30,8 +30,8 @@ constexpr Entry kEntries[] = {
     {OperationType::BIDIRECTIONAL_SEQUENCE_LSTM, makeBidirectionalLstm},
     {OperationType::BIDIRECTIONAL_SEQUENCE_RNN, makeBidirectionalRnn},
     {OperationType::CONCATENATION, makeConcatenation},
-    {OperationType::CONV_2D, makeConv, kActivation | kPadding | kAddend | kRounding},
-    {OperationType::DEPTHWISE_CONV_2D, makeDepthwiseConv, kActivation | kPadding | kPoints},
+    {OperationType::CONV_2D, makeConv, kActivation | kPadding | kAddend | kRounding | kChain},
+    {OperationType::DEPTHWISE_CONV_2D, makeDepthwiseConv, kActivation | kPadding | kChain},
     {OperationType::DEQUANTIZE, makeDequantization},
     {OperationType::DIV, makeDivision},
     {OperationType::FLOOR, makeFloor},
@@ -72,10 +72,11 @@ constexpr Entry kEntries[] = {
 };
 
 unsigned neededFor(const Fused& fused) {
-  // The maker fuses all operations around the second convolution.
-  if (fused.between != nullptr) return kPoints;
+  const unsigned rounding = fused.rounding ? kRounding : kNothing;
+  // The maker fuses all operations around the last convolution.
+  if (!fused.between.empty()) return kChain | rounding;
   return (fused.activation ? kActivation : kNothing) | (fused.hasPadding() ? kPadding : kNothing) |
-         (fused.addsInput ? kAddend : kNothing) | (fused.rounding ? kRounding : kNothing);
+         (fused.addsInput ? kAddend : kNothing) | rounding;
 }
 
 }  // namespace

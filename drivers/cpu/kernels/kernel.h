@@ -57,11 +57,15 @@ struct Fused {
   bool addsInput = false;
   // With addsInput, in 8 bits; `activation` is the sum's then, beside the operation's own.
   std::optional<Quant8Terms> terms;
-  // Of a depthwise convolution that is followed by a convolution by points alone: its own result.
-  // The site's first `ownInputs` inputs are its own. The others are the second convolution's,
-  // without its image. All other members of Fused except the padding concern the second.
-  const ops::Tensor* between = nullptr;
-  size_t ownInputs = 0;
+  // The results between the convolutions of a chain, from the first on: a depthwise convolution and
+  // one by points behind it, and in front of these one by points, or another such pair. The site
+  // has the inputs of all of them, those after the first without their image. All other members of
+  // Fused except the padding concern the last convolution.
+  struct Between {
+    const ops::Tensor* result;
+    size_t inputs;  // of the site, those of the convolutions up to this result
+  };
+  std::vector<Between> between;
   // The rounding of input 0 before the operation.
   std::optional<RoundedRows> rounding;
 

@@ -1,6 +1,7 @@
 // Convolution: the patches under the filter as rows of a matrix product.
 #include <vector>
 
+#include "kernels/layers/conv_chain.h"
 #include "kernels/layers/conv_lines.h"
 #include "kernels/layers/conv_site.h"
 #include "kernels/layers/dynamic_conv.h"
@@ -13,6 +14,7 @@
 namespace halyard::cpudriver {
 
 std::unique_ptr<Kernel> makeConv(const KernelSite& site) {
+  if (!site.fused.between.empty()) return makeConvChain(site);
   const auto conv = readConvSite(site, /*isDepthwise=*/false);
   if (!conv) return nullptr;
   if (!site.isConstant(1)) return makeDynamicConv(site, *conv);

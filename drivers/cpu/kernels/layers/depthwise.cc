@@ -6,12 +6,12 @@
 #include <numeric>
 #include <vector>
 
+#include "kernels/layers/conv_chain.h"
 #include "kernels/layers/conv_site.h"
 #include "kernels/layers/depthwise_multiplier.h"
 #include "kernels/layers/depthwise_quant8.h"
 #include "kernels/layers/depthwise_rows.h"
 #include "kernels/layers/depthwise_slices.h"
-#include "kernels/layers/separable_conv.h"
 #include "kernels/makers.h"
 #include "kernels/vectors/aligned_buffer.h"
 #include "kernels/vectors/even_pieces.h"
@@ -224,7 +224,7 @@ std::unique_ptr<Kernel> makePlainDepthwise(const KernelSite& site, const ConvSit
 }
 
 std::unique_ptr<Kernel> makeDepthwiseConv(const KernelSite& site) {
-  if (site.fused.between != nullptr) return makeSeparableConv(site);
+  if (!site.fused.between.empty()) return makeConvChain(site);
   if (!hasConstantWeights(site)) return nullptr;
   const auto conv = readConvSite(site, /*isDepthwise=*/true);
   if (!conv) return nullptr;

@@ -7,8 +7,8 @@
 
 #include <memory>
 
+#include "kernels/layers/conv_chain.h"
 #include "kernels/layers/conv_site.h"
-#include "kernels/layers/separable_conv.h"
 
 namespace halyard::cpudriver {
 

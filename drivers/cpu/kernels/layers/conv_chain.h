@@ -1,7 +1,7 @@
 // A depthwise convolution and the convolution by points behind it, some lines at a time. The first
-// one's results stay in the cache of the thread that multiplies them.
-// Thread safety: pure functions.
-// Ownership: kernels are the caller's.
+// one's results stay in the cache of the thread that multiplies them. So do those of a convolution
+// by points in front of both, if its whole image is too large for the cache. Thread safety: pure
+// functions. Ownership: kernels are the caller's.
 #pragma once
 
 #include <cstddef>
@@ -22,8 +22,8 @@ class DepthwiseLines {
                        size_t stride) const = 0;
 };
 
-// For a site of the depthwise convolution with Fused::between. Null where apart is thought to be
-// faster, or where there is no kernel for it.
-std::unique_ptr<Kernel> makeSeparableConv(const KernelSite& site);
+// For a site with Fused::between. Null where apart is thought to be faster, or where there is no
+// kernel for it.
+std::unique_ptr<Kernel> makeConvChain(const KernelSite& site);
 
 }  // namespace halyard::cpudriver
