@@ -146,8 +146,8 @@ TEST(ForeignFd, AFileThatAnswersIsRead) {
   EXPECT_FALSE(facts->cannotShrink);
 }
 
-// Returns a new file without a name, in the folder of the test program; invalid if that folder is
-// not on a block device with a file system that always answers.
+// Returns a new file without a name, in the current folder. It is invalid if that folder is not on
+// a block device with a file system that always answers.
 ForeignFd fileOnLocalDevice() {
   char path[] = "halyard_foreign_XXXXXX";
   ForeignFd fd(::mkostemp(path, O_CLOEXEC));
@@ -188,7 +188,7 @@ TEST(ForeignFd, ClosingLearnsTheDevice) {
   EXPECT_FALSE(isOpen(another));
 }
 
-// Nothing but a regular file is known by its device.
+// Only a regular file is known by its device.
 TEST(ForeignFd, APipeOnAKnownDeviceCouldBlock) {
   const ForeignFd file = fileOnLocalDevice();
   if (!file.valid()) GTEST_SKIP() << "the folder is not on a local block device";

@@ -57,9 +57,9 @@ struct Fused {
   bool addsInput = false;
   // With addsInput, in 8 bits; `activation` is the sum's then, beside the operation's own.
   std::optional<Quant8Terms> terms;
-  // The results between the convolutions of a chain, from the first on: a depthwise convolution and
-  // one by points behind it, and in front of these one by points, or another such pair. The site
-  // has the inputs of all of them, those after the first without their image. All other members of
+  // The results between the convolutions of a chain, from the first on. A chain is a depthwise
+  // convolution, one by points behind it, and perhaps one by points in front of it. The site has
+  // the inputs of all of them, those after the first without their image. All other members of
   // Fused except the padding concern the last convolution.
   struct Between {
     const ops::Tensor* result;

@@ -1,6 +1,6 @@
-// A thread takes as many lines of the output at a time as their depthwise results stay in its
-// cache, with the lines of the image in front if the chain computes them, too. Neighbouring pieces
-// compute the lines that both need twice.
+// A thread computes so many lines of the output at a time that their depthwise results stay in its
+// cache. So do the lines of the image that the chain computes in front. Neighbouring pieces compute
+// the lines that both need twice.
 #include "kernels/layers/conv_chain.h"
 
 #include <algorithm>
