@@ -133,6 +133,7 @@ class AttentionKernel final : public Kernel {
                      .pieceCount = 1,
                      .depth = right.sizes.depth,
                      .ahead = nullptr,
+                     .aheadStep = 0,
                      .bias = noBias_.data(),
                      .addend = nullptr,
                      .low = -kInfinity,

@@ -78,6 +78,7 @@ class FloatMatmulKernel final : public Kernel {
                    .pieceCount = 1,
                    .depth = sizes_.depth,
                    .ahead = nullptr,
+                   .aheadStep = 0,
                    .bias = bias_.data() + item.column,
                    .addend = nullptr,
                    .low = range_.min,

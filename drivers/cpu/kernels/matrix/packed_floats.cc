@@ -94,9 +94,11 @@ void PackedFloats::multiply(const PieceRows& rows, const ops::ClampRange<float>&
     // are most often the weights of the next operation.
     const float* ahead = fetches ? tile.packed + width * depth_ : nullptr;
     const float* const aheadEnd = tile.packed + 2 * width * depth_;
+    // Evenly, since few lines can be on their way at a time.
+    tile.aheadStep = std::min(divideUp(width, divideUp(rows.count, micro.mostRows)), kCacheLine);
     forEvenPieces(rows.count, micro.mostRows, [&](size_t begin, size_t count) {
       tile.ahead = ahead;
-      if (ahead != nullptr) ahead += depth_ * kCacheLine;
+      if (ahead != nullptr) ahead += depth_ * tile.aheadStep;
       if (ahead >= aheadEnd) ahead = nullptr;
       tile.left = reinterpret_cast<const float*>(rows.first + begin * rows.stride);
       tile.out = out + begin * outStride + column;
