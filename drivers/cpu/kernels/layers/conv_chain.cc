@@ -111,7 +111,7 @@ class SeparableLines {
       lineBytes +=
           lineBytesOf(conv.input, elementBytes) * static_cast<size_t>(conv.window.height.stride);
     }
-    return std::max<size_t>(cachedTileBytes() / lineBytes, 1);
+    return std::max<size_t>(cachedTileBytes() / std::max<size_t>(lineBytes, 1), 1);
   }
 
   const MatrixLayer& layer() const { return *layer_; }
