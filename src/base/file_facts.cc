@@ -6,7 +6,9 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
+#include <iterator>
 #include <memory>
 
 #include "base/foreign_fd.h"
@@ -21,6 +23,16 @@ Status examineDmaBuf(int fd, FileFacts* facts) {
   facts->isDmaBuf = true;
   facts->cannotShrink = true;
   return okStatus();
+}
+
+// Returns whether the file is on a local file system that needs privileges to mount and always
+// answers.
+bool isMachinesFileSystem(int fd) {
+  struct statfs fs {};
+  if (::fstatfs(fd, &fs) != 0) return false;
+  constexpr uint64_t kTypes[] = {EXT4_SUPER_MAGIC, XFS_SUPER_MAGIC, BTRFS_SUPER_MAGIC,
+                                 F2FS_SUPER_MAGIC};
+  return std::ranges::find(kTypes, static_cast<uint32_t>(fs.f_type)) != std::end(kTypes);
 }
 
 Result<FileFacts> examineNow(int fd) {

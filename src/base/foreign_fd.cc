@@ -1,22 +1,15 @@
 #include "base/foreign_fd.h"
 
 #include <fcntl.h>
-#include <linux/magic.h>
 #include <pthread.h>
 #include <sys/socket.h>
-#include <sys/stat.h>
-#include <sys/sysmacros.h>
-#include <sys/vfs.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <cerrno>
 #include <condition_variable>
-#include <iterator>
 #include <map>
 #include <mutex>
 #include <optional>
-#include <set>
 #include <string>
 #include <system_error>
 #include <thread>
@@ -43,16 +36,6 @@ void closeNow(int fd) {
     (void)::setsockopt(fd, SOL_SOCKET, SO_LINGER, &how, sizeof how);
   }
   ::close(fd);
-}
-
-// Returns the number of the block device with the regular file; 0 for all other descriptors. The
-// call never asks a file system for news, so it cannot block. File systems without a block device,
-// such as FUSE and NFS, get numbers that are used again after their end.
-dev_t blockDeviceOf(int fd) {
-  struct statx facts {};
-  if (::statx(fd, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, STATX_TYPE, &facts) != 0) return 0;
-  if (!S_ISREG(facts.stx_mode) || facts.stx_dev_major == 0) return 0;
-  return makedev(facts.stx_dev_major, facts.stx_dev_minor);
 }
 
 }  // namespace
@@ -92,59 +75,35 @@ class ForeignWork {
   bool couldBlock(int fd) {
     const std::lock_guard lock(mutex_);
     const auto known = origins_.find(fd);
-    if (known == origins_.end()) return false;
-    Origin& origin = known->second;
-    if (!origin.isMachines) origin.isMachines = devices_.contains(blockDeviceOf(fd));
-    return !origin.isMachines;
+    return known != origins_.end() && !known->second.isMachines;
   }
   void noteMachines(int fd) {
-    const dev_t device = blockDeviceOf(fd);
     const std::lock_guard lock(mutex_);
-    if (device != 0) devices_.insert(device);
     const auto known = origins_.find(fd);
     if (known != origins_.end()) known->second.isMachines = true;
   }
 
   void close(int fd) {
-    const dev_t device = blockDeviceOf(fd);
-    bool isMachines = false;
-    {
-      const std::lock_guard lock(mutex_);
-      isMachines = devices_.contains(device);
-      AccountPtr account = unknown_;
-      if (const auto known = origins_.find(fd); known != origins_.end()) {
-        isMachines = isMachines || known->second.isMachines;
-        account = std::move(known->second.account);
-        origins_.erase(known);
-      }
-      if (!isMachines) {
-        put(std::move(account), [this, fd, device] {
-          if (device != 0 && isMachinesFileSystem(fd)) noteMachines(fd);
-          closeNow(fd);
-        });
-      }
+    const std::lock_guard lock(mutex_);
+    AccountPtr account = unknown_;
+    if (const auto known = origins_.find(fd); known != origins_.end()) {
+      account = std::move(known->second.account);
+      origins_.erase(known);
     }
-    if (isMachines) {
-      ::close(fd);
-    } else {
-      work_.notify_one();
-    }
+    put(std::move(account), [fd] { closeNow(fd); });
   }
   // Returns false if the account has too many calls.
   bool run(int fd, std::function<void()> work) {
-    {
-      const std::lock_guard lock(mutex_);
-      const auto known = origins_.find(fd);
-      AccountPtr account = known != origins_.end() ? known->second.account : unknown_;
-      if (account->calls_ >= ForeignAccount::kMostCalls) return false;
-      ++account->calls_;
-      put(account, [this, account, work = std::move(work)] {
-        work();
-        const std::lock_guard ended(mutex_);
-        --account->calls_;
-      });
-    }
-    work_.notify_one();
+    const std::lock_guard lock(mutex_);
+    const auto known = origins_.find(fd);
+    AccountPtr account = known != origins_.end() ? known->second.account : unknown_;
+    if (account->calls_ >= ForeignAccount::kMostCalls) return false;
+    ++account->calls_;
+    put(account, [this, account, work = std::move(work)] {
+      work();
+      const std::lock_guard ended(mutex_);
+      --account->calls_;
+    });
     return true;
   }
 
@@ -156,12 +115,12 @@ class ForeignWork {
   };
 
   // The following functions need the lock.
-  // After it, the caller notifies `work_` without the lock, which the woken thread needs at once.
   void put(AccountPtr account, std::function<void()> work) {
     account->waiting_.push_back(std::move(work));
     account->pending_.fetch_add(1, std::memory_order_relaxed);
     list(std::move(account));
     if (idle_ < ready_.size() && threads_ < kMostThreadsOfProcess) start();
+    work_.notify_one();
   }
   void list(AccountPtr account) {
     if (account->listed_ || account->waiting_.empty()) return;
@@ -211,8 +170,6 @@ class ForeignWork {
 
   std::mutex mutex_;
   std::condition_variable work_;
-  // Block devices whose file system needs privileges to mount and always answers.
-  std::set<dev_t> devices_;
   std::deque<AccountPtr> ready_;  // accounts with work that may start
   std::unordered_map<int, Origin> origins_;
   std::map<std::string, std::weak_ptr<ForeignAccount>, std::less<>> accounts_;
@@ -248,14 +205,6 @@ void closeForeign(int fd) noexcept {
   }
 }
 
-bool isMachinesFileSystem(int fd) {
-  struct statfs fs {};
-  if (::fstatfs(fd, &fs) != 0) return false;
-  constexpr uint64_t kTypes[] = {EXT4_SUPER_MAGIC, XFS_SUPER_MAGIC, BTRFS_SUPER_MAGIC,
-                                 F2FS_SUPER_MAGIC};
-  return std::ranges::find(kTypes, static_cast<uint32_t>(fs.f_type)) != std::end(kTypes);
-}
-
 bool couldBlock(int fd) { return ForeignWork::ofProcess().couldBlock(fd); }
 
 void noteMachinesFile(int fd) { ForeignWork::ofProcess().noteMachines(fd); }
@@ -277,10 +226,8 @@ Status withForeign(int fd, std::function<Status(int fd)> work, std::chrono::mill
   call->work = std::move(work);
   const bool begun = ForeignWork::ofProcess().run(fd, [call] {
     Status status = call->work(call->fd.get());
-    {
-      const std::lock_guard lock(call->mutex);
-      call->result = std::move(status);
-    }
+    const std::lock_guard lock(call->mutex);
+    call->result = std::move(status);
     call->ended.notify_all();
   });
   if (!begun) {

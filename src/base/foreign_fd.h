@@ -8,9 +8,7 @@
 // socket that lingers. Another is each close of a file of a user's file system (FUSE). The last
 // close of a Unix socket can block, too, if its queue holds such a descriptor. fstat, fstatfs, read
 // and write of such a file can block in the same way. The kernel owns the memory of a memfd, so
-// calls on it do not block. Nor do calls on a file of a local file system, except for the time of
-// the disk. A block device with such a file system is remembered, so that only the first of its
-// files needs another thread.
+// calls on it do not block.
 #pragma once
 
 #include <atomic>
@@ -60,16 +58,12 @@ class ForeignAccount {
 void assignForeign(int fd, std::shared_ptr<ForeignAccount> account);
 // Returns true when no call on the descriptor can block, because the kernel owns its memory.
 bool isKernelMemory(int fd);
-// Closes `fd`, at once if that is known not to block, otherwise in the background.
+// Closes `fd`, at once if that cannot block, otherwise in the background.
 void closeForeign(int fd) noexcept;
 
 // Returns whether calls on the file must go through withForeign. That is so after assignForeign,
 // unless the file turned out to be on a local file system.
 bool couldBlock(int fd);
-// Returns whether the file is on a local file system that needs privileges to mount and always
-// answers. The call itself can block.
-bool isMachinesFileSystem(int fd);
-// Notes that isMachinesFileSystem has returned true for the file.
 void noteMachinesFile(int fd);
 // The longest time that a thread waits for a call on another process's file.
 inline constexpr std::chrono::seconds kForeignLimit{10};

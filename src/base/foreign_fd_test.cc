@@ -5,14 +5,11 @@
 #include <gtest/gtest.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
-#include <sys/stat.h>
-#include <sys/sysmacros.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
 #include <cstdlib>
-#include <string>
 #include <thread>
 #include <vector>
 
@@ -144,63 +141,6 @@ TEST(ForeignFd, AFileThatAnswersIsRead) {
   ASSERT_TRUE(facts.ok()) << facts.status().toString();
   EXPECT_EQ(facts->size, bytes.size());
   EXPECT_FALSE(facts->cannotShrink);
-}
-
-// Returns a new file without a name, in the current folder. It is invalid if that folder is not on
-// a block device with a file system that always answers.
-ForeignFd fileOnLocalDevice() {
-  char path[] = "halyard_foreign_XXXXXX";
-  ForeignFd fd(::mkostemp(path, O_CLOEXEC));
-  ::unlink(path);
-  struct stat facts {};
-  const bool isOnDevice = fd.valid() && ::fstat(fd.get(), &facts) == 0 &&
-                          major(facts.st_dev) != 0 && isMachinesFileSystem(fd.get());
-  return isOnDevice ? std::move(fd) : ForeignFd();
-}
-
-// One file of a local block device is examined in another thread. The others are then known.
-TEST(ForeignFd, FilesOfAKnownDeviceAreUsedAtOnce) {
-  const auto account = ForeignAccount::of("local device");
-  const ForeignFd first = fileOnLocalDevice();
-  if (!first.valid()) GTEST_SKIP() << "the folder is not on a local block device";
-  assignForeign(first.get(), account);
-  ASSERT_TRUE(examineFile(first.get()).ok());
-  EXPECT_FALSE(couldBlock(first.get()));
-
-  ForeignFd second = fileOnLocalDevice();
-  const int number = second.get();
-  assignForeign(number, account);
-  EXPECT_FALSE(couldBlock(number));
-  second.reset();
-  EXPECT_FALSE(isOpen(number));
-}
-
-// The thread that closes a file learns its device, too, for files of the application itself.
-TEST(ForeignFd, ClosingLearnsTheDevice) {
-  ForeignFd first = fileOnLocalDevice();
-  if (!first.valid()) GTEST_SKIP() << "the folder is not on a local block device";
-  const int number = first.get();
-  first.reset();
-  ASSERT_TRUE(becomes([&] { return !isOpen(number); }, seconds(10)));
-  ForeignFd second = fileOnLocalDevice();
-  const int another = second.get();
-  second.reset();
-  EXPECT_FALSE(isOpen(another));
-}
-
-// Only a regular file is known by its device.
-TEST(ForeignFd, APipeOnAKnownDeviceCouldBlock) {
-  const ForeignFd file = fileOnLocalDevice();
-  if (!file.valid()) GTEST_SKIP() << "the folder is not on a local block device";
-  assignForeign(file.get(), ForeignAccount::of("regular file"));
-  ASSERT_TRUE(examineFile(file.get()).ok());
-  const std::string path = "halyard_pipe_" + std::to_string(::getpid());
-  ASSERT_EQ(::mkfifo(path.c_str(), 0600), 0);
-  const ForeignFd pipe(::open(path.c_str(), O_RDWR | O_CLOEXEC));
-  ::unlink(path.c_str());
-  ASSERT_TRUE(pipe.valid());
-  assignForeign(pipe.get(), ForeignAccount::of("pipe"));
-  EXPECT_TRUE(couldBlock(pipe.get()));
 }
 
 TEST(ForeignFd, AccountsAreKnownByTheirNames) {
