@@ -1,7 +1,8 @@
 // A depthwise convolution and the convolution by points behind it, some lines at a time. The first
 // one's results stay in the cache of the thread that multiplies them. So do those of a convolution
-// by points in front of both, if its whole image is too large for the cache. Thread safety: pure
-// functions. Ownership: kernels are the caller's.
+// by points in front of both, if its whole image is too large for the cache.
+// Thread safety: pure functions.
+// Ownership: kernels are the caller's.
 #pragma once
 
 #include <cstddef>
