@@ -5,7 +5,7 @@ set(HALYARD_ZSH_DIR ${CMAKE_INSTALL_DATADIR}/zsh/site-functions CACHE STRING
 if(CMAKE_CROSSCOMPILING OR HALYARD_SANITIZE)
   return()
 endif()
-set(programs halyard)
+set(programs halyard halyard-kit)
 if(TARGET halyard-serve)
   list(APPEND programs halyard-serve)
 endif()

@@ -17,7 +17,7 @@ install(TARGETS halyard_tflite_delegate LIBRARY DESTINATION ${CMAKE_INSTALL_LIBD
 # A separate component: applications need no C++ library for formatting.
 install(TARGETS halyard_driver EXPORT halyardDriverTargets
   LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
-install(TARGETS halyard RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+install(TARGETS halyard halyard-kit RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 install(DIRECTORY include/android include/halyard DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 
 install(EXPORT halyardTargets NAMESPACE halyard::

@@ -16,6 +16,8 @@ endif()
 # the work before an execution.
 foreach(target
     halyard_cli
+    halyard_cli_kit
+    halyard_cli_program
     halyard_cli_texts
     halyard_client_session
     halyard_command_line

@@ -1,13 +1,18 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
+
 #include "command_line/completion.h"
 
 namespace halyard::command_line {
 namespace {
 
-// The name of a shell's function for a program or a command.
-std::string bashFunction(const CommandFacts& command) { return "_" + command.joined('_'); }
+// The name of a shell's function for a program, such as "halyard-serve".
+std::string bashFunction(std::string program) {
+  std::replace(program.begin(), program.end(), '-', '_');
+  return "_" + program;
+}
 
 std::string bashAction(const OptionFacts& option) {
   switch (option.kind) {
@@ -97,7 +102,7 @@ complete -F {0} {5}
 }  // namespace
 
 std::string bashCompletion(const CommandFacts& program) {
-  const std::string function = bashFunction(program);
+  const std::string function = bashFunction(program.joined());
   std::vector<std::string> paths;
   addPaths(program, "", paths);
   std::string words;
@@ -105,16 +110,18 @@ std::string bashCompletion(const CommandFacts& program) {
   addCases(program, "", function, words, values);
   std::string others;
   for (const CommandFacts& command : program.commands) {
-    if (!command.isOtherProgram) continue;
+    const std::vector<std::string>& other = command.otherProgram;
+    if (other.empty()) continue;
     others += fmt::format(R"(    if [ "$path" = /{0} ]; then
       declare -F {1} >/dev/null || _completion_loader {2} 2>/dev/null
-      COMP_WORDS=({2} "${{COMP_WORDS[@]:at+1}}")
-      COMP_CWORD=$((COMP_CWORD - at))
+      COMP_WORDS=({3} "${{COMP_WORDS[@]:at+1}}")
+      COMP_CWORD=$((COMP_CWORD - at + {4}))
       if declare -F {1} >/dev/null; then {1}; fi
       return
     fi
 )",
-                          command.words.back(), bashFunction(command), command.joined());
+                          command.words.back(), bashFunction(other.front()), other.front(),
+                          fmt::join(other, " "), other.size() - 1);
   }
   if (paths.empty()) paths.emplace_back("/");
   return fmt::format(kScript, function, fmt::join(paths, "|"), words, values, others,

@@ -56,7 +56,6 @@ CommandFacts factsOf(const CLI::App& app, std::vector<std::string> words) {
   facts.words = std::move(words);
   facts.description = app.get_description();
   facts.footer = app.get_footer();
-  facts.isOtherProgram = app.get_prefix_command();
   const CLI::Formatter formatter;
   for (const CLI::Option* option : app.get_options({})) {
     if (option->get_group().empty()) continue;  // hidden
@@ -78,6 +77,17 @@ std::string CommandFacts::joined(char separator) const {
   return fmt::format("{}", fmt::join(words, std::string(1, separator)));
 }
 
-CommandFacts commandFacts(const CLI::App& app) { return factsOf(app, split(app.get_name(), ' ')); }
+const std::vector<std::string>& CommandFacts::wordsOfOwner() const {
+  return otherProgram.empty() ? words : otherProgram;
+}
+
+CommandFacts commandFacts(const CLI::App& app, const OtherPrograms& otherPrograms) {
+  CommandFacts facts = factsOf(app, split(app.get_name(), ' '));
+  for (CommandFacts& command : facts.commands) {
+    const auto other = otherPrograms.find(command.words.back());
+    if (other != otherPrograms.end()) command.otherProgram = other->second;
+  }
+  return facts;
+}
 
 }  // namespace halyard::command_line

@@ -5,6 +5,7 @@
 #include <CLI/CLI.hpp>
 
 #include <cstdint>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -36,14 +37,21 @@ struct CommandFacts {
   std::vector<OptionFacts> arguments;
   std::vector<OptionFacts> options;
   std::vector<CommandFacts> commands;
-  // Its arguments belong to the program "halyard-serve", for example.
-  bool isOtherProgram = false;
+  // The words of a command line of another program that has the arguments, such as "halyard-serve".
+  // Empty if this program has them.
+  std::vector<std::string> otherProgram;
 
   // "halyard-cache-prune"
   std::string joined(char separator = '-') const;
+  // The words of the program that has the arguments: otherProgram, or `words`.
+  const std::vector<std::string>& wordsOfOwner() const;
 };
 
+// The other program's words by the name of a command of this program:
+// "validate" -> "halyard-kit", "validate".
+using OtherPrograms = std::map<std::string, std::vector<std::string>>;
+
 // The visible commands and options of `app`. The words of its name are separated by blanks.
-CommandFacts commandFacts(const CLI::App& app);
+CommandFacts commandFacts(const CLI::App& app, const OtherPrograms& otherPrograms = {});
 
 }  // namespace halyard::command_line

@@ -37,7 +37,7 @@ class Writer {
 
   // `seen`: the condition that the command line has the words of `command`; empty for the program.
   void add(const CommandFacts& command, const std::string& seen) {
-    if (command.isOtherProgram) {
+    if (!command.otherProgram.empty()) {
       addOther(command, seen);
       return;
     }
@@ -80,7 +80,7 @@ class Writer {
   void addOther(const CommandFacts& command, const std::string& seen) {
     const std::string ask = fmt::format(
         "(complete -C \"{} \"(string join ' ' -- (commandline -opc)[{}..-1] (commandline -ct)))",
-        command.joined(), command.words.size() + 1);
+        fmt::join(command.otherProgram, " "), command.words.size() + 1);
     line(seen, "-a " + quoted(ask));
   }
 

@@ -40,11 +40,11 @@ void write(const fs::path& file, const std::string& text) {
 
 }  // namespace
 
-void addHelpPages(CLI::App& app, const std::string& version) {
+void addHelpPages(CLI::App& app, const std::string& version, const OtherPrograms& otherPrograms) {
   app.add_option_function<std::vector<std::string>>(
          "--help-pages",
-         [&app, version](const std::vector<std::string>& words) {
-           const auto files = filesOf(commandFacts(app), words[0], version);
+         [&app, version, otherPrograms](const std::vector<std::string>& words) {
+           const auto files = filesOf(commandFacts(app, otherPrograms), words[0], version);
            std::error_code error;
            fs::create_directories(words[1], error);
            for (const auto& [name, text] : files) write(fs::path(words[1]) / name, text);

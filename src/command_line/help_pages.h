@@ -7,12 +7,15 @@
 
 #include <string>
 
+#include "command_line/command_facts.h"
+
 namespace halyard::command_line {
 
 // Adds "--help-pages KIND DIR" to a program. KIND is man, bash, zsh or fish. The option writes into
 // the folder DIR, which it creates, and ends the parse with CLI::Success. A file that cannot be
 // written ends it with CLI::FileError. The pages have the date of SOURCE_DATE_EPOCH, or today.
-// `version`: "0.3.0".
-void addHelpPages(CLI::App& app, const std::string& version);
+// `version`: "0.3.0". `otherPrograms`: the commands of `app` whose arguments another program has.
+void addHelpPages(CLI::App& app, const std::string& version,
+                  const OtherPrograms& otherPrograms = {});
 
 }  // namespace halyard::command_line

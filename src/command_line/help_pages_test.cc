@@ -68,14 +68,22 @@ class HelpPages : public ::testing::Test {
     serve->set_help_flag();
     serve->allow_extras();
     serve->prefix_command();
+    CLI::App* check = app_.add_subcommand("check", "Check a driver");
+    check->set_help_flag();
+    check->allow_extras();
+    check->prefix_command();
     app_.add_subcommand("secret", "Not for users")->group("");
-    addHelpPages(app_, "0.3.0");
+    addHelpPages(app_, "0.3.0",
+                 {{"serve", {"halyard-serve"}}, {"check", {"halyard-kit", "check"}}});
+    kit_.add_subcommand("check", "Check a driver")->add_flag("--full", flag_, "Everything");
+    addHelpPages(kit_, "0.3.0");
     server_.add_option("DIR", text_, "The models")->required();
     server_.add_option("--host", text_, "An address")->option_text("ADDRESS");
     addHelpPages(server_, "0.3.0");
     for (const char* kind : {"man", "bash", "zsh", "fish"}) {
       write(app_, kind);
       write(server_, kind);
+      write(kit_, kind);
     }
   }
 
@@ -101,6 +109,7 @@ class HelpPages : public ::testing::Test {
     std::ofstream(script) << "cd " << folder_ << "/files\n"
                           << "source " << folder_ << "/bash/halyard\n"
                           << "source " << folder_ << "/bash/halyard-serve\n"
+                          << "source " << folder_ << "/bash/halyard-kit\n"
                           << "COMP_WORDS=(" << line << ")\n"
                           << "COMP_CWORD=$((${#COMP_WORDS[@]} - 1))\n"
                           << "_halyard\nprintf '%s\\n' \"${COMPREPLY[@]}\"\n";
@@ -109,6 +118,7 @@ class HelpPages : public ::testing::Test {
 
   CLI::App app_{"Tools", "halyard"};
   CLI::App server_{"Serve models", "halyard serve"};
+  CLI::App kit_{"Checks", "halyard-kit"};
   std::string text_;
   int number_ = 0;
   bool flag_ = false;
@@ -117,8 +127,10 @@ class HelpPages : public ::testing::Test {
 };
 
 TEST_F(HelpPages, WritesAPageForEachCommand) {
-  EXPECT_THAT(filesOf("man"), UnorderedElementsAre("halyard.1", "halyard-run.1", "halyard-cache.1",
-                                                   "halyard-serve.1"));
+  EXPECT_THAT(filesOf("man"),
+              UnorderedElementsAre("halyard.1", "halyard-run.1", "halyard-cache.1",
+                                   "halyard-serve.1", "halyard-kit.1", "halyard-kit-check.1"));
+  EXPECT_THAT(contentOf("man/halyard.1"), HasSubstr("\\fBhalyard\\-kit\\-check\\fR(1)\nCheck"));
   const std::string page = contentOf("man/halyard-run.1");
   EXPECT_THAT(page, HasSubstr("\\fB\\-j\\fR, \\fB\\-\\-jobs\\fR \\fIN\\fR\n"));
   EXPECT_THAT(page, HasSubstr("\n\\&.at once \\e [default: 1]\n"));
@@ -161,7 +173,8 @@ TEST_F(HelpPages, RefusesAnotherKindAndAFolderThatCannotBeWritten) {
 TEST_F(HelpPages, BashCompletes) {
   fs::create_directories(folder_ + "/files/pictures of cats");
   std::ofstream(folder_ + "/files/picture.png") << "x";
-  EXPECT_THAT(bash("halyard ''"), UnorderedElementsAre("run", "cache", "serve", "--help", "-h"));
+  EXPECT_THAT(bash("halyard ''"),
+              UnorderedElementsAre("run", "cache", "serve", "check", "--help", "-h"));
   EXPECT_THAT(bash("halyard ca"), ElementsAre("cache"));
   EXPECT_THAT(bash("halyard cache pr"), ElementsAre("prune"));
   EXPECT_THAT(bash("halyard cache prune --d"), ElementsAre("--damaged"));
@@ -176,6 +189,7 @@ TEST_F(HelpPages, BashCompletes) {
   EXPECT_THAT(bash("halyard run pic"), UnorderedElementsAre("picture.png", "pictures of cats"));
   EXPECT_THAT(bash("halyard run --jobs ''"), ElementsAre(""));
   EXPECT_THAT(bash("halyard serve --ho"), ElementsAre("--host"));
+  EXPECT_THAT(bash("halyard check --fu"), ElementsAre("--full"));
 }
 
 TEST_F(HelpPages, FishCompletes) {
@@ -183,13 +197,15 @@ TEST_F(HelpPages, FishCompletes) {
   const auto fish = [&](const std::string& line) {
     return linesOf(outputOf("HOME=" + folder_ + " fish --no-config -c 'source " + folder_ +
                             "/fish/halyard.fish; source " + folder_ +
-                            "/fish/halyard-serve.fish; complete -C \"" + line + "\"' 2>&1"));
+                            "/fish/halyard-serve.fish; source " + folder_ +
+                            "/fish/halyard-kit.fish; complete -C \"" + line + "\"' 2>&1"));
   };
   EXPECT_THAT(fish("halyard ca"), ElementsAre("cache\tCaches"));
   EXPECT_THAT(fish("halyard cache p"), ElementsAre("prune\tRemove some"));
   EXPECT_THAT(fish("halyard cache prune --da"), ElementsAre("--damaged\tThe damaged ones"));
   EXPECT_THAT(fish("halyard run --via h"), ElementsAre("hal\tThe way"));
   EXPECT_THAT(fish("halyard serve --ho"), ElementsAre("--host\tAn address"));
+  EXPECT_THAT(fish("halyard check --fu"), ElementsAre("--full\tEverything"));
 }
 
 TEST_F(HelpPages, ZshCompletes) {
@@ -211,6 +227,8 @@ TEST_F(HelpPages, ZshCompletes) {
   EXPECT_TRUE(completes("halyard cac", "halyard cache "));
   EXPECT_TRUE(completes("halyard run --outp", "halyard run --output"));
   EXPECT_TRUE(completes("halyard cache prune --dam", "halyard cache prune --damaged"));
+  EXPECT_TRUE(completes("halyard serve --ho", "halyard serve --host"));
+  EXPECT_TRUE(completes("halyard check --fu", "halyard check --full"));
 }
 
 }  // namespace

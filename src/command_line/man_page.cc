@@ -1,6 +1,7 @@
 #include "command_line/man_page.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cctype>
@@ -92,8 +93,8 @@ std::string innerCommands(const CommandFacts& command) {
 std::string programCommands(const CommandFacts& program) {
   std::string result;
   for (const CommandFacts& command : program.commands) {
-    result +=
-        ".TP\n\\fB" + escaped(command.joined('-'), true) + "\\fR(1)\n" + lines(command.description);
+    const std::string name = fmt::format("{}", fmt::join(command.wordsOfOwner(), "-"));
+    result += ".TP\n\\fB" + escaped(name, true) + "\\fR(1)\n" + lines(command.description);
   }
   return result;
 }
@@ -126,7 +127,7 @@ std::map<std::string, std::string> manPages(const CommandFacts& program, const s
   pages[program.joined() + ".1"] =
       page(program, hasCommands, hasCommands ? "" : home, version, date);
   for (const CommandFacts& command : program.commands) {
-    if (command.isOtherProgram) continue;
+    if (!command.otherProgram.empty()) continue;
     pages[command.joined() + ".1"] = page(command, false, home, version, date);
   }
   return pages;

@@ -8,6 +8,15 @@ namespace {
 
 std::string zshFunction(const CommandFacts& command) { return "_" + command.joined(); }
 
+// Completes a command below the program. The words before its arguments become those that the other
+// program expects.
+std::string zshCall(const CommandFacts& command) {
+  const std::vector<std::string>& other = command.otherProgram;
+  if (other.empty()) return zshFunction(command);
+  return fmt::format("words=({} $words[2,-1]); (( CURRENT += {} )); _{}", fmt::join(other, " "),
+                     other.size() - 1, other.front());
+}
+
 // `text` within single quotes, with a backslash before the letters that _arguments interprets.
 std::string specText(const std::string& text) {
   std::string result;
@@ -65,9 +74,9 @@ void addFunctions(const CommandFacts& command, std::string& text) {
   std::string names;
   std::string cases;
   for (const CommandFacts& inner : command.commands) {
-    if (!inner.isOtherProgram) addFunctions(inner, text);
+    if (inner.otherProgram.empty()) addFunctions(inner, text);
     names += fmt::format("      '{}:{}'\n", inner.words.back(), specText(inner.description));
-    cases += fmt::format("      {}) {} ;;\n", inner.words.back(), zshFunction(inner));
+    cases += fmt::format("      {}) {} ;;\n", inner.words.back(), zshCall(inner));
   }
   std::string options;
   for (const OptionFacts& option : command.options) options += optionSpecs(option);

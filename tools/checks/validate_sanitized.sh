@@ -15,13 +15,13 @@ export TSAN_OPTIONS="halt_on_error=1 allocator_may_return_null=1 suppressions=$P
 
 build() {  # PRESET TARGET...
   cmake --preset "$1" >/dev/null
-  cmake --build --preset "$1" --target halyard "${drivers[@]/#/halyard-driver-}" "${@:2}"
+  cmake --build --preset "$1" --target halyard-kit "${drivers[@]/#/halyard-driver-}" "${@:2}"
 }
 failed=0
 validate() {  # PRESET MANIFEST
   echo "== $1: $2 ($(date +%T))"
   # Everything takes several times as long.
-  "build/$1/bin/halyard" validate "build/$1/$2" --timeout 300 || failed=1
+  "build/$1/bin/halyard-kit" validate "build/$1/$2" --timeout 300 || failed=1
 }
 
 libraries=("${drivers[@]/#/halyard-driver-}")

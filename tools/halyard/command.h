@@ -5,6 +5,8 @@
 #include <CLI/CLI.hpp>
 
 #include <functional>
+#include <string>
+#include <vector>
 
 #include "halyard/driver/status.h"
 
@@ -25,26 +27,18 @@ struct CommandResult {
 struct Command {
   CLI::App* app = nullptr;
   std::function<CommandResult()> run;
+  // The command line of another program that `run` starts; empty if this program has the code.
+  std::vector<std::string> otherProgram = {};
 };
 
 // Each adds its subcommand and options to `parent`; main lists them.
+Command addBenchCommand(CLI::App& parent);
+Command addCacheCommand(CLI::App& parent);
 Command addDevicesCommand(CLI::App& parent);
 Command addDoctorCommand(CLI::App& parent);
-Command addRunCommand(CLI::App& parent);
 Command addExplainCommand(CLI::App& parent);
-Command addProfileCommand(CLI::App& parent);
 Command addGraphCommand(CLI::App& parent);
-Command addConformanceCommand(CLI::App& parent);
-Command addRandomGraphsCommand(CLI::App& parent);
-Command addBisectCommand(CLI::App& parent);
-Command addCacheCommand(CLI::App& parent);
-Command addFuzzCommand(CLI::App& parent);
-Command addCrashTestCommand(CLI::App& parent);
-// Runs a client process of crash-test; it is not meant for users.
-Command addStressClientCommand(CLI::App& parent);
-Command addBenchCommand(CLI::App& parent);
-Command addValidateCommand(CLI::App& parent);
-// Its arguments are those of halyard-serve (src/serve).
-Command addServeCommand(CLI::App& parent);
+Command addProfileCommand(CLI::App& parent);
+Command addRunCommand(CLI::App& parent);
 
 }  // namespace halyard::cli

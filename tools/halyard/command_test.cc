@@ -17,6 +17,7 @@
 namespace halyard::cli {
 namespace {
 
+using testing::AllOf;
 using testing::EndsWith;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
@@ -40,6 +41,8 @@ TEST_F(CommandTest, HelpAndVersion) {
 
 TEST_F(CommandTest, WritesAManualPageForEachCommandOfTheHelp) {
   ASSERT_EQ(halyard("--help-pages man " + folder_ + "/man").exitStatus, 0);
+  const std::string kit = "'" HALYARD_COMMAND "-kit' --help-pages man " + folder_ + "/man";
+  ASSERT_EQ(std::system(kit.c_str()), 0);
   std::istringstream help(halyard("--help").output);
   size_t commands = 0;
   bool listed = false;
@@ -48,7 +51,9 @@ TEST_F(CommandTest, WritesAManualPageForEachCommandOfTheHelp) {
       const std::string name = line.substr(2, line.find(' ', 2) - 2);
       ++commands;
       // The page of `halyard serve` comes from halyard-serve.
-      EXPECT_EQ(std::filesystem::exists(folder_ + "/man/halyard-" + name + ".1"), name != "serve")
+      EXPECT_EQ(std::filesystem::exists(folder_ + "/man/halyard-" + name + ".1") ||
+                    std::filesystem::exists(folder_ + "/man/halyard-kit-" + name + ".1"),
+                name != "serve")
           << name;
       EXPECT_THAT(contentOf(folder_ + "/man/halyard.1"), HasSubstr("\n\\fBhalyard\\-"));
     }
@@ -66,6 +71,25 @@ TEST_F(CommandTest, RefusesAnotherKindOfHelpPages) {
   const CommandOutcome outcome = halyard("--help-pages csh " + folder_);
   EXPECT_EQ(outcome.exitStatus, 2);
   EXPECT_THAT(outcome.errors, HasSubstr("'csh', expected man, bash, zsh or fish"));
+}
+
+TEST_F(CommandTest, StartsTheKitUnderItsOwnName) {
+  const CommandOutcome help = halyard("fuzz --help");
+  EXPECT_EQ(help.exitStatus, 0);
+  EXPECT_THAT(help.output, HasSubstr("Usage: halyard fuzz "));
+  const CommandOutcome misuse = halyard("validate --no-such");
+  EXPECT_EQ(misuse.exitStatus, 2);
+  EXPECT_THAT(misuse.errors, StartsWith("halyard validate: BAD_DATA: "));
+  EXPECT_THAT(halyard("validate -- --no-such").errors, HasSubstr("--no-such"));
+}
+
+TEST_F(CommandTest, NamesTheKitThatIsNotInstalled) {
+  std::filesystem::copy_file(HALYARD_COMMAND, folder_ + "/halyard");
+  const std::string line = folder_ + "/halyard validate x 2>" + folder_ + "/errors";
+  EXPECT_EQ(WEXITSTATUS(std::system(line.c_str())), 1);
+  EXPECT_THAT(contentOf(folder_ + "/errors"),
+              AllOf(StartsWith("halyard validate: OP_FAILED: "),
+                    HasSubstr("halyard-kit is missing: this command is a program of its own")));
 }
 
 TEST_F(CommandTest, MisuseIsStatus2) {

@@ -30,7 +30,7 @@ def help_of(program: str, *command: str) -> str:
     try:
         run = subprocess.run([program, *command, "--help"], capture_output=True, text=True, timeout=60)
     except OSError as error:
-        raise HelpError(f"{program} cannot be run: {error.strerror}; build the target halyard first") from error
+        raise HelpError(f"{program} cannot be run: {error.strerror}; build the targets halyard and halyard-kit first") from error
     if run.returncode != 0 or not run.stdout.strip():
         raise HelpError(f"{' '.join([program, *command, '--help'])}: exit status {run.returncode}, expected 0 "
                         f"and a text; standard error: {run.stderr.strip()}")

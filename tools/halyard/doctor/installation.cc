@@ -158,9 +158,11 @@ FindingSection checkInstallation() {
                         "libhalyard.so and libneuralnetworks.so are in different folders",
                         "ldd " + conformance::shellWord(program.string())});
   }
-  const fs::path server = program.parent_path() / "halyard-serve";
-  findings.push_back({FindingLevel::OK, "halyard-serve",
-                      fs::exists(server, error) ? server.string() : "not installed"});
+  for (const char* name : {"halyard-kit", "halyard-serve"}) {
+    const fs::path other = program.parent_path() / name;
+    findings.push_back(
+        {FindingLevel::OK, name, fs::exists(other, error) ? other.string() : "not installed"});
+  }
   findings.push_back(driverLibraryFinding(folder));
   findings.push_back(delegateFinding(folder));
   findings.push_back(pythonFinding(program.parent_path().parent_path(), version));

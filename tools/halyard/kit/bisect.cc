@@ -15,8 +15,8 @@
 #include "measure/run_inputs.h"
 #include "media/file_bytes.h"
 #include "model/dump.h"
-#include "tools/halyard/command.h"
-#include "tools/halyard/conformance_target.h"
+#include "tools/halyard/kit/commands.h"
+#include "tools/halyard/kit/conformance_target.h"
 #include "tools/halyard/terminal.h"
 #include "tools/halyard/text_table.h"
 #include "validation/random_graphs/bisect.h"
@@ -193,8 +193,7 @@ CommandResult runBisect(const BisectOptions& options) {
 
 Command addBisectCommand(CLI::App& parent) {
   auto options = std::make_shared<BisectOptions>();
-  CLI::App* app = parent.add_subcommand(
-      "bisect", "Find the operation that a device computes otherwise than the CPU device");
+  CLI::App* app = parent.add_subcommand(kBisectCommand.name, kBisectCommand.description);
   app->footer(
       "Each operation is computed alone, with the CPU device's inputs (OWN), and in the model, "
       "after\n"

@@ -12,11 +12,11 @@
 #include "conformance/report.h"
 #include "cpu/cpu_device.h"
 #include "hal/manifest/manifest.h"
-#include "tools/halyard/command.h"
-#include "tools/halyard/conformance_target.h"
+#include "tools/halyard/kit/commands.h"
+#include "tools/halyard/kit/conformance_target.h"
+#include "tools/halyard/kit/validation_target.h"
 #include "tools/halyard/terminal.h"
 #include "tools/halyard/text_table.h"
-#include "tools/halyard/validation_target.h"
 #include "validation/crash/crash_suite.h"
 #include "validation/crash/stress.h"
 #include "validation/kit/runner.h"
@@ -136,7 +136,7 @@ CommandResult runCrashTest(const CrashTestOptions& options) {
 
 Command addCrashTestCommand(CLI::App& parent) {
   auto options = std::make_shared<CrashTestOptions>();
-  CLI::App* app = parent.add_subcommand("crash-test", "Try devices with many clients at once");
+  CLI::App* app = parent.add_subcommand(kCrashTestCommand.name, kCrashTestCommand.description);
   app->footer(
       "Each test runs in processes of its own. SUCCESS, FAILURE (with what went wrong), HANG and\n"
       "CRASH are told apart; the driver's standard error comes with a failure.\n"

@@ -1,5 +1,5 @@
 // Runs conformance cases through the public C API, as an application does.
-#include "tools/halyard/api_target.h"
+#include "tools/halyard/kit/api_target.h"
 
 #include <algorithm>
 #include <mutex>

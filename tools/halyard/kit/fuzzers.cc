@@ -1,4 +1,4 @@
-#include "tools/halyard/fuzzers.h"
+#include "tools/halyard/kit/fuzzers.h"
 
 #include <spawn.h>
 #include <sys/wait.h>

@@ -17,8 +17,8 @@
 #include "measure/device_choice.h"
 #include "media/file_bytes.h"
 #include "model/dump.h"
-#include "tools/halyard/command.h"
-#include "tools/halyard/conformance_target.h"
+#include "tools/halyard/kit/commands.h"
+#include "tools/halyard/kit/conformance_target.h"
 #include "tools/halyard/terminal.h"
 #include "validation/random_graphs/session.h"
 
@@ -338,8 +338,8 @@ class RandomGraphsRun {
 
 Command addRandomGraphsCommand(CLI::App& parent) {
   auto options = std::make_shared<RandomGraphsOptions>();
-  CLI::App* app = parent.add_subcommand(
-      "random-graphs", "Run random models on a device, and report differences from the CPU device");
+  CLI::App* app =
+      parent.add_subcommand(kRandomGraphsCommand.name, kRandomGraphsCommand.description);
   app->footer(
       fmt::format("Graphs consist of what the device supports. One that fails is made as small as "
                   "possible, and\nwritten to random_graph_SEED.jsonl, which halyard conformance "

@@ -1,4 +1,4 @@
-#include "tools/halyard/conformance_target.h"
+#include "tools/halyard/kit/conformance_target.h"
 
 #include <cstdlib>
 #include <filesystem>
@@ -11,7 +11,7 @@
 #include "hal/session/session_services.h"
 #include "hal/wire/rpc_loop.h"
 #include "measure/device_choice.h"
-#include "tools/halyard/api_target.h"
+#include "tools/halyard/kit/api_target.h"
 
 namespace halyard::cli {
 namespace {

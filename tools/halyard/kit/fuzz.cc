@@ -12,12 +12,12 @@
 
 #include "base/environment.h"
 #include "conformance/report.h"
-#include "tools/halyard/command.h"
-#include "tools/halyard/conformance_target.h"
-#include "tools/halyard/fuzzers.h"
+#include "tools/halyard/kit/commands.h"
+#include "tools/halyard/kit/conformance_target.h"
+#include "tools/halyard/kit/fuzzers.h"
+#include "tools/halyard/kit/validation_target.h"
 #include "tools/halyard/terminal.h"
 #include "tools/halyard/text_table.h"
-#include "tools/halyard/validation_target.h"
 #include "validation/hostile/hostile_suite.h"
 #include "validation/kit/runner.h"
 
@@ -219,7 +219,7 @@ CommandResult runFuzz(const FuzzOptions& options) {
 
 Command addFuzzCommand(CLI::App& parent) {
   auto options = std::make_shared<FuzzOptions>();
-  CLI::App* app = parent.add_subcommand("fuzz", "Look for inputs that crash, hang or corrupt");
+  CLI::App* app = parent.add_subcommand(kFuzzCommand.name, kFuzzCommand.description);
   app->footer(
       "Without a target, those that are here are listed. Each but 'driver' is a libFuzzer program\n"
       "that clang has built with its sanitizers; inputs that reach something new are kept in the\n"

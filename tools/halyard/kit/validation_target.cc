@@ -1,4 +1,4 @@
-#include "tools/halyard/validation_target.h"
+#include "tools/halyard/kit/validation_target.h"
 
 #include <filesystem>
 #include <vector>
@@ -6,7 +6,7 @@
 #include "cpu/cpu_device.h"
 #include "hal/manifest/manifest.h"
 #include "measure/device_choice.h"
-#include "tools/halyard/conformance_target.h"
+#include "tools/halyard/kit/conformance_target.h"
 
 namespace halyard::cli {
 

@@ -12,11 +12,11 @@
 
 #include "base/environment.h"
 #include "conformance/report.h"
-#include "tools/halyard/command.h"
-#include "tools/halyard/conformance_target.h"
+#include "tools/halyard/kit/commands.h"
+#include "tools/halyard/kit/conformance_target.h"
+#include "tools/halyard/kit/validation_target.h"
 #include "tools/halyard/output_file.h"
 #include "tools/halyard/terminal.h"
-#include "tools/halyard/validation_target.h"
 #include "validation/kit/runner.h"
 #include "validation/suites.h"
 
@@ -278,7 +278,7 @@ std::string validateFooter() {
 
 Command addValidateCommand(CLI::App& parent) {
   auto options = std::make_shared<ValidateOptions>();
-  CLI::App* app = parent.add_subcommand("validate", "Check a driver, and report its faults");
+  CLI::App* app = parent.add_subcommand(kValidateCommand.name, kValidateCommand.description);
   app->footer(validateFooter());
   app->add_option("MANIFEST", options->target,
                   "The driver: its manifest's path, or the device's name as halyard run takes it")

@@ -13,8 +13,8 @@
 #include "conformance/process_pool.h"
 #include "conformance/report.h"
 #include "measure/device_choice.h"
-#include "tools/halyard/command.h"
-#include "tools/halyard/conformance_target.h"
+#include "tools/halyard/kit/commands.h"
+#include "tools/halyard/kit/conformance_target.h"
 #include "tools/halyard/output_file.h"
 #include "tools/halyard/terminal.h"
 
@@ -317,8 +317,7 @@ std::string conformanceFooter() {
 
 Command addConformanceCommand(CLI::App& parent) {
   auto options = std::make_shared<ConformanceOptions>();
-  CLI::App* app = parent.add_subcommand(
-      "conformance", "Run cases with known results on a device, and report differences");
+  CLI::App* app = parent.add_subcommand(kConformanceCommand.name, kConformanceCommand.description);
   app->footer(conformanceFooter());
   app->add_option("PATH", options->paths,
                   "Files of vectors, or folders with files NAME.jsonl.gz or NAME.jsonl")
