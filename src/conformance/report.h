@@ -44,7 +44,4 @@ std::string jsonText(const RunReport& report);
 // One testsuite per variant, one testcase per case.
 std::string junitText(const RunReport& report);
 
-// The word for a POSIX shell; quoted where it has to be.
-std::string shellWord(std::string_view word);
-
 }  // namespace halyard::conformance

@@ -87,12 +87,5 @@ TEST(Report, JunitIsEscaped) {
   EXPECT_THAT(text, EndsWith("</testsuites>\n"));
 }
 
-TEST(Report, ShellWords) {
-  EXPECT_EQ(shellWord("V1_0/add.jsonl.gz"), "V1_0/add.jsonl.gz");
-  EXPECT_EQ(shellWord(""), "''");
-  EXPECT_EQ(shellWord("a b"), "'a b'");
-  EXPECT_EQ(shellWord("it's $HOME"), "'it'\\''s $HOME'");
-}
-
 }  // namespace
 }  // namespace halyard::conformance

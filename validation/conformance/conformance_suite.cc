@@ -1,4 +1,5 @@
 #include "validation/conformance/conformance_suite.h"
+#include "base/shell_word.h"
 
 #include <unistd.h>
 
@@ -80,8 +81,8 @@ CheckResult runFile(Target& target, const VectorFileCases& file, Variant variant
     return opFailed(
         "{} of {} cases failed; `halyard conformance {} --via hal --variants {}` "
         "shows all of them\n{}",
-        failed, file.cases.size(), conformance::shellWord(file.file),
-        conformance::traitsOf(variant).name, fmt::join(failures, "\n"));
+        failed, file.cases.size(), shellWord(file.file), conformance::traitsOf(variant).name,
+        fmt::join(failures, "\n"));
   }
   size_t skips = 0;
   for (const auto& [reason, count] : skipped) skips += count;

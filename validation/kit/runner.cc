@@ -7,12 +7,11 @@
 #include <set>
 #include <thread>
 
-#include "conformance/process_pool.h"
+#include "base/process_pool.h"
 
 namespace halyard::validation {
 namespace {
 
-using conformance::ProcessPool;
 using Json = nlohmann::json;
 using SteadyClock = std::chrono::steady_clock;
 
@@ -81,7 +80,7 @@ class Run {
       : target_(target), checks_(checks), expectations_(expectations), settings_(settings) {}
 
   Result<Report> run() {
-    conformance::ProcessPoolOptions options;
+    ProcessPoolOptions options;
     options.processes = settings_.processes;
     options.keepErrors = true;
     options.limitOf = [this](std::string_view job) { return checks_[numberOf(job)].check.limit; };
@@ -111,7 +110,7 @@ class Run {
   }
 
   // Starts a worker in a process of its own.
-  Result<conformance::ProcessWorker> startWorker() const {
+  Result<ProcessWorker> startWorker() const {
     if (target_.manifest) {
       // Checks that use the runtime see this driver and no other.
       ::setenv("HALYARD_DRIVER_FILES", target_.manifest->path.c_str(), 1);
@@ -129,9 +128,9 @@ class Run {
       greeting["version"] = info.versionString;
       greeting["hal"] = halVersionName(info.halVersion);
     }
-    return conformance::ProcessWorker{dumped(greeting), [this, target](std::string_view job) {
-                                        return doCheck(*target, checks_[numberOf(job)].check);
-                                      }};
+    return ProcessWorker{dumped(greeting), [this, target](std::string_view job) {
+                           return doCheck(*target, checks_[numberOf(job)].check);
+                         }};
   }
 
   std::optional<std::string> nextJob();

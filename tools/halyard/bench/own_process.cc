@@ -1,16 +1,14 @@
 #include "tools/halyard/bench/own_process.h"
 
-#include "conformance/process_pool.h"
+#include "base/process_pool.h"
 
 namespace halyard::cli {
 
-using conformance::ProcessPool;
-using conformance::ProcessWorker;
 using Json = nlohmann::json;
 
 Result<Json> inOwnProcess(std::chrono::milliseconds limit,
                           const std::function<Result<Json>()>& work) {
-  conformance::ProcessPoolOptions options;
+  ProcessPoolOptions options;
   options.startLimit = limit;
   // The greeting of the process carries the result; no job follows.
   HALYARD_ASSIGN_OR_RETURN(

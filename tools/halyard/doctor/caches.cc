@@ -4,9 +4,9 @@
 
 #include <filesystem>
 
+#include "base/shell_word.h"
 #include "cache/inventory.h"
 #include "client/cache_folder.h"
-#include "conformance/report.h"
 #include "halyard/driver/compile_cache.h"
 #include "tools/halyard/doctor/checks.h"
 
@@ -16,7 +16,6 @@ namespace {
 namespace fs = std::filesystem;
 using cache::CacheItem;
 using cache::CacheState;
-using conformance::shellWord;
 
 constexpr uint64_t kLittleSpace = uint64_t{256} << 20;
 

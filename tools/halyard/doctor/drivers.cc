@@ -4,7 +4,7 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
-#include "conformance/report.h"
+#include "base/shell_word.h"
 #include "hal/manifest/isolation_measure.h"
 #include "hal/manifest/manifest.h"
 #include "tools/halyard/doctor/checks.h"
@@ -14,7 +14,6 @@ namespace {
 
 namespace fs = std::filesystem;
 using Json = nlohmann::json;
-using conformance::shellWord;
 using State = hal::IsolationMeasure::State;
 
 std::string textOf(const Json& object, const char* key) { return object.value(key, std::string()); }

@@ -8,7 +8,7 @@
 #include <set>
 
 #include "base/environment.h"
-#include "conformance/report.h"
+#include "base/shell_word.h"
 #include "tools/halyard/doctor/checks.h"
 
 namespace halyard::cli {
@@ -156,7 +156,7 @@ FindingSection checkInstallation() {
   if (folder != fileOf(own).parent_path()) {
     findings.push_back({FindingLevel::WARNING, "libraries",
                         "libhalyard.so and libneuralnetworks.so are in different folders",
-                        "ldd " + conformance::shellWord(program.string())});
+                        "ldd " + shellWord(program.string())});
   }
   for (const char* name : {"halyard-kit", "halyard-serve"}) {
     const fs::path other = program.parent_path() / name;

@@ -9,7 +9,7 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
-#include "conformance/report.h"
+#include "base/shell_word.h"
 #include "hal/manifest/manifest.h"
 #include "tools/halyard/doctor/checks.h"
 
@@ -18,7 +18,6 @@ namespace {
 
 namespace fs = std::filesystem;
 using Json = nlohmann::json;
-using conformance::shellWord;
 
 // Drivers for GPUs open these nodes by themselves.
 constexpr std::string_view kRenderFolder = "/dev/dri";

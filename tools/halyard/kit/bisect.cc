@@ -4,9 +4,9 @@
 #include <string>
 #include <vector>
 
+#include "base/shell_word.h"
 #include "conformance/case_source.h"
 #include "conformance/hal_target.h"
-#include "conformance/report.h"
 #include "cpu/cpu_device.h"
 #include "hal/session/client_session.h"
 #include "hal/session/session_services.h"
@@ -165,8 +165,8 @@ Status writeSmallest(const BisectOptions& options, const Bisection& findings) {
       write(picture, modelGraphviz(findings.smallest->model, {}, /*drawConstants=*/true)));
   print(
       "the smallest part that fails: {}, {}\n  {}\n  halyard conformance {} --device {} --via {}\n",
-      vectors, picture, printable(findings.smallestDifference), conformance::shellWord(vectors),
-      options.device, options.via);
+      vectors, picture, printable(findings.smallestDifference), shellWord(vectors), options.device,
+      options.via);
   return okStatus();
 }
 

@@ -9,8 +9,9 @@
 #include <vector>
 
 #include "base/environment.h"
+#include "base/process_pool.h"
+#include "base/shell_word.h"
 #include "conformance/case_source.h"
-#include "conformance/process_pool.h"
 #include "conformance/report.h"
 #include "measure/device_choice.h"
 #include "tools/halyard/kit/commands.h"
@@ -24,7 +25,6 @@ namespace {
 using conformance::CaseRecord;
 using conformance::CaseResult;
 using conformance::Outcome;
-using conformance::ProcessPool;
 using conformance::RunReport;
 using conformance::SourceCase;
 using conformance::Variant;
@@ -148,12 +148,12 @@ class ConformanceRun {
 
  private:
   // Runs in the worker process.
-  Result<conformance::ProcessWorker> startWorker() const {
+  Result<ProcessWorker> startWorker() const {
     HALYARD_ASSIGN_OR_RETURN(std::unique_ptr<conformance::Target> opened,
                              openConformanceTarget(options_.via, options_.devices));
     std::shared_ptr<conformance::Target> target = std::move(opened);
-    return conformance::ProcessWorker{
-        makeGreeting(*target), [target](std::string_view job) { return doJob(*target, job); }};
+    return ProcessWorker{makeGreeting(*target),
+                         [target](std::string_view job) { return doJob(*target, job); }};
   }
 
   // Chooses the named variants, which must exist. With "all", it chooses every variant that exists.
@@ -238,15 +238,14 @@ class ConformanceRun {
     for (const char* variable : {"HALYARD_DRIVER_FILES", "HALYARD_ADD_DRIVER_FILES"}) {
       const char* value = environmentVariable(variable);
       if (value == nullptr) continue;
-      command += fmt::format("{}={} ", variable, conformance::shellWord(value));
+      command += fmt::format("{}={} ", variable, shellWord(value));
     }
-    command += fmt::format("{} conformance {}", conformance::shellWord(program_invocation_name),
-                           conformance::shellWord(file));
-    if (!name.empty()) command += " --case " + conformance::shellWord(name);
+    command +=
+        fmt::format("{} conformance {}", shellWord(program_invocation_name), shellWord(file));
+    if (!name.empty()) command += " --case " + shellWord(name);
     command += fmt::format(" --variants {} --via {}", variant, options_.via);
     for (const std::string& device : options_.devices) {
-      command += " --device " +
-                 conformance::shellWord(options_.devices.size() == 1 ? report_.device : device);
+      command += " --device " + shellWord(options_.devices.size() == 1 ? report_.device : device);
     }
     if (options_.timeout != kDefaultCaseTimeout) {
       command += fmt::format(" --timeout {}", options_.timeout);

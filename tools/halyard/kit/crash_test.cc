@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "conformance/report.h"
+#include "base/shell_word.h"
 #include "cpu/cpu_device.h"
 #include "hal/manifest/manifest.h"
 #include "tools/halyard/kit/commands.h"
@@ -24,7 +24,6 @@
 namespace halyard::cli {
 namespace {
 
-using conformance::shellWord;
 using validation::CheckRecord;
 
 struct CrashTestOptions {

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "base/environment.h"
-#include "conformance/report.h"
+#include "base/shell_word.h"
 #include "tools/halyard/kit/commands.h"
 #include "tools/halyard/kit/conformance_target.h"
 #include "tools/halyard/kit/fuzzers.h"
@@ -25,7 +25,6 @@ namespace halyard::cli {
 namespace {
 
 namespace fs = std::filesystem;
-using conformance::shellWord;
 using Clock = std::chrono::steady_clock;
 
 constexpr std::string_view kDriver = "driver";

@@ -8,9 +8,9 @@
 #include <thread>
 
 #include "base/environment.h"
+#include "base/process_pool.h"
+#include "base/shell_word.h"
 #include "conformance/hal_target.h"
-#include "conformance/process_pool.h"
-#include "conformance/report.h"
 #include "cpu/cpu_device.h"
 #include "hal/session/client_session.h"
 #include "hal/session/session_services.h"
@@ -25,7 +25,6 @@
 namespace halyard::cli {
 namespace {
 
-using conformance::ProcessPool;
 using conformance::VectorCase;
 using random_graphs::Choice;
 using random_graphs::Verdict;
@@ -183,11 +182,11 @@ class RandomGraphsRun {
     const auto milliseconds = static_cast<int64_t>(options_.timeout * 1000);
     auto pool = ProcessPool::create(
         {options_.jobs, std::chrono::milliseconds(60'000), std::chrono::milliseconds(milliseconds)},
-        [this]() -> Result<conformance::ProcessWorker> {
+        [this]() -> Result<ProcessWorker> {
           auto worker = std::make_shared<Worker>(options_, all_);
           HALYARD_RETURN_IF_ERROR(worker->open());
-          return conformance::ProcessWorker{worker->greeting(),
-                                            [worker](auto job) { return worker->work(job); }};
+          return ProcessWorker{worker->greeting(),
+                               [worker](auto job) { return worker->work(job); }};
         });
     if (!pool.ok()) {
       const bool misuse = pool.status().code() == ResultCode::BAD_DATA;
@@ -285,7 +284,7 @@ class RandomGraphsRun {
         operationNames(smallest.vectorCase), printable(smallest.verdict.reason), vectors, picture,
         environment(), options_.device, options_.via, seed, options_.operations,
         options_.types.empty() ? "" : fmt::format(" --types {}", fmt::join(options_.types, ",")),
-        environment(), conformance::shellWord(vectors), options_.device, options_.via);
+        environment(), shellWord(vectors), options_.device, options_.via);
     return flushOutput();
   }
 
@@ -301,8 +300,7 @@ class RandomGraphsRun {
     std::string result;
     for (const char* variable : {"HALYARD_DRIVER_FILES", "HALYARD_ADD_DRIVER_FILES"}) {
       const char* const value = environmentVariable(variable);
-      if (value != nullptr)
-        result += fmt::format("{}={} ", variable, conformance::shellWord(value));
+      if (value != nullptr) result += fmt::format("{}={} ", variable, shellWord(value));
     }
     return result;
   }

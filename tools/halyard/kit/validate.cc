@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "base/environment.h"
-#include "conformance/report.h"
+#include "base/shell_word.h"
 #include "tools/halyard/kit/commands.h"
 #include "tools/halyard/kit/conformance_target.h"
 #include "tools/halyard/kit/validation_target.h"
@@ -24,7 +24,6 @@ namespace halyard::cli {
 namespace {
 
 namespace fs = std::filesystem;
-using conformance::shellWord;
 using validation::CheckRecord;
 using validation::Expectations;
 using validation::ListedCheck;

@@ -1,5 +1,5 @@
 // Starts processes with fork. Each has a socket for jobs and answers as framed messages.
-#include "conformance/process_pool.h"
+#include "base/process_pool.h"
 
 #include <poll.h>
 #include <signal.h>
@@ -22,7 +22,7 @@ extern "C" {
 
 #include "halyard/driver/unique_fd.h"
 
-namespace halyard::conformance {
+namespace halyard {
 namespace {
 
 using Clock = std::chrono::steady_clock;
@@ -357,4 +357,4 @@ Status ProcessPool::finish() {
   return status;
 }
 
-}  // namespace halyard::conformance
+}  // namespace halyard

@@ -14,7 +14,7 @@
 
 #include "halyard/driver/status.h"
 
-namespace halyard::conformance {
+namespace halyard {
 
 // The functions of a process that is ready.
 struct ProcessWorker {
@@ -85,4 +85,4 @@ class ProcessPool {
   unsigned failedStarts_ = 0;  // number in a row
 };
 
-}  // namespace halyard::conformance
+}  // namespace halyard

@@ -1,5 +1,5 @@
 // Tests of jobs in processes that end normally, crash or hang.
-#include "conformance/process_pool.h"
+#include "base/process_pool.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -12,7 +12,7 @@
 #include <set>
 #include <thread>
 
-namespace halyard::conformance {
+namespace halyard {
 namespace {
 
 using namespace std::chrono_literals;
@@ -200,4 +200,4 @@ TEST(ProcessPool, LaterStartsThatFailEndTheRun) {
 }
 
 }  // namespace
-}  // namespace halyard::conformance
+}  // namespace halyard
