@@ -89,7 +89,8 @@ TEST_F(CommandTest, NamesTheKitThatIsNotInstalled) {
   EXPECT_EQ(WEXITSTATUS(std::system(line.c_str())), 1);
   EXPECT_THAT(contentOf(folder_ + "/errors"),
               AllOf(StartsWith("halyard validate: OP_FAILED: "),
-                    HasSubstr("halyard-kit is missing: this command is a program of its own")));
+                    HasSubstr("halyard-kit is missing: it is a program of its own, in Debian's "
+                              "package halyard-kit")));
 }
 
 TEST_F(CommandTest, MisuseIsStatus2) {

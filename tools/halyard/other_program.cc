@@ -1,5 +1,3 @@
-// The commands whose code is in a program of its own beside this one: halyard-serve has the
-// libraries of the network, and halyard-kit is for authors of drivers.
 #include "tools/halyard/other_program.h"
 
 #include <unistd.h>
@@ -21,8 +19,8 @@ Status become(const std::string& program, std::vector<std::string> words) {
   pointers.push_back(nullptr);
   ::execv(path.c_str(), pointers.data());
   if (errno == ENOENT) {
-    return opFailed("{} is missing: this command is a program of its own, which is not installed",
-                    path);
+    return opFailed("{} is missing: it is a program of its own, in Debian's package {}", path,
+                    program);
   }
   return errnoStatus(ResultCode::OP_FAILED, errno, path + " cannot be started");
 }
