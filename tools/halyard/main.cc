@@ -1,13 +1,15 @@
 // halyard: the command line.
+#include <utility>
 #include <vector>
 
 #include "tools/halyard/kit_commands.h"
 #include "tools/halyard/other_program.h"
 #include "tools/halyard/program.h"
 
-int main(int argc, char** argv) {
-  using namespace halyard::cli;
-  CLI::App app("Halyard: the Neural Networks API and its drivers", "halyard");
+namespace halyard::cli {
+namespace {
+
+std::vector<Command> addCommands(CLI::App& app) {
   std::vector<Command> commands = {
       // clang-format off
       addDevicesCommand(app),
@@ -23,5 +25,13 @@ int main(int argc, char** argv) {
   for (Command& command : addKitCommands(app)) commands.push_back(std::move(command));
   commands.push_back(addOtherProgram(
       app, {"serve", "Serve models over HTTP and gRPC", {"halyard-serve"}, "halyard-serve"}));
-  return runProgram(app, commands, argc, argv);
+  return commands;
+}
+
+}  // namespace
+}  // namespace halyard::cli
+
+int main(int argc, char** argv) {
+  CLI::App app("Halyard: the Neural Networks API and its drivers", "halyard");
+  return halyard::cli::runProgram(app, halyard::cli::addCommands(app), argc, argv);
 }

@@ -4,7 +4,6 @@
 
 #include <cstdio>
 #include <string>
-#include <utility>
 
 #include "command_line/help_pages.h"
 #include "tools/halyard/terminal.h"
@@ -40,7 +39,7 @@ void addProgramOptions(CLI::App& app, std::span<const Command> commands) {
   for (const Command& command : commands) {
     if (!command.otherProgram.empty()) others[command.app->get_name()] = command.otherProgram;
   }
-  command_line::addHelpPages(app, halyard_version(), std::move(others));
+  command_line::addHelpPages(app, halyard_version(), others);
   app.require_subcommand(1);
 }
 
