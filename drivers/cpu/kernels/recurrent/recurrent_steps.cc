@@ -13,18 +13,16 @@ constexpr size_t kBlockValues = size_t{1} << 20;  // sums that are computed ahea
 // Products that are worth a range, and a second thread.
 constexpr size_t kRangeWork = 1 << 16;
 constexpr size_t kThreadWork = 1 << 18;
-// The second-level cache keeps a smaller matrix from step to step.
-constexpr size_t kKeptMatrix = 512 * 1024 / sizeof(float);  // elements
 constexpr float kInfinity = std::numeric_limits<float>::infinity();
-constexpr ops::ClampRange<float> kNoClamp = {-kInfinity, kInfinity};
 
 // Whether the rows of one step lie side by side, and next to those of the step before.
 bool isStepByStep(const ops::SequenceOrder& order) { return order.timeMajor || order.batch == 1; }
 
-// Calls f(pieces, begin, end) for panels [begin, end) of the matrix, spread over the threads.
-template <typename F>
-void multiplyPieces(const PackedFloats& matrix, const FloatRows& rows, const float* addend,
-                    ops::KernelServices& services, const F& f) {
+}  // namespace
+
+void multiplyRows(const PackedFloats& matrix, const FloatRows& rows, const float* addend,
+                  const ops::ClampRange<float>& range, float* out, size_t outStride,
+                  ops::KernelServices& services) {
   const ptrdiff_t whole = 0;
   const PieceRows pieces = {reinterpret_cast<const std::byte*>(rows.first),
                             rows.stride * sizeof(float),
@@ -33,37 +31,14 @@ void multiplyPieces(const PackedFloats& matrix, const FloatRows& rows, const flo
                             reinterpret_cast<const std::byte*>(addend)};
   const size_t work = rows.count * matrix.depth() * matrix.columns() / matrix.panels();
   const size_t grain = grainOf(matrix.panels(), work, kRangeWork, kThreadWork);
-  services.parallelFor(matrix.panels(), grain,
-                       [&](size_t begin, size_t end) { f(pieces, begin, end); });
-}
-
-}  // namespace
-
-void multiplyRows(const PackedFloats& matrix, const FloatRows& rows, const float* addend,
-                  const ops::ClampRange<float>& range, float* out, size_t outStride,
-                  ops::KernelServices& services) {
-  multiplyPieces(matrix, rows, addend, services,
-                 [&](const PieceRows& pieces, size_t begin, size_t end) {
-                   matrix.multiply(pieces, range, begin, end, out, outStride);
-                 });
+  services.parallelFor(matrix.panels(), grain, [&](size_t begin, size_t end) {
+    matrix.multiply(pieces, range, begin, end, out, outStride);
+  });
 }
 
 void multiplyRows(const PackedFloats& matrix, const FloatRows& rows, const float* addend,
                   float* out, size_t outStride, ops::KernelServices& services) {
-  multiplyRows(matrix, rows, addend, kNoClamp, out, outStride, services);
-}
-
-void addState(const PackedFloats& matrix, const FloatRows& state, size_t step, const StepSums& sums,
-              ops::KernelServices& services) {
-  const bool isReversed = step % 2 != 0 && matrix.columns() * matrix.depth() > kKeptMatrix;
-  multiplyPieces(
-      matrix, state, sums.first, services, [&](const PieceRows& pieces, size_t begin, size_t end) {
-        const size_t some = isReversed ? 1 : end - begin;
-        for (size_t i = begin; i < end; i += some) {
-          const size_t panel = isReversed ? begin + end - 1 - i : begin;
-          matrix.multiply(pieces, kNoClamp, panel, panel + some, sums.first, sums.stride);
-        }
-      });
+  multiplyRows(matrix, rows, addend, {-kInfinity, kInfinity}, out, outStride, services);
 }
 
 void forEachStep(const ops::SequenceOrder& order, std::span<const StepInput> inputs,
