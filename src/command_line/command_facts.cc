@@ -77,10 +77,6 @@ std::string CommandFacts::joined(char separator) const {
   return fmt::format("{}", fmt::join(words, std::string(1, separator)));
 }
 
-const std::vector<std::string>& CommandFacts::wordsOfOwner() const {
-  return otherProgram.empty() ? words : otherProgram;
-}
-
 CommandFacts commandFacts(const CLI::App& app, const OtherPrograms& otherPrograms) {
   CommandFacts facts = factsOf(app, split(app.get_name(), ' '));
   for (CommandFacts& command : facts.commands) {

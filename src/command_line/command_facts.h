@@ -43,8 +43,6 @@ struct CommandFacts {
 
   // "halyard-cache-prune"
   std::string joined(char separator = '-') const;
-  // The words of the program that has the arguments: otherProgram, or `words`.
-  const std::vector<std::string>& wordsOfOwner() const;
 };
 
 // The other program's words by the name of a command of this program:

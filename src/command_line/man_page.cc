@@ -93,7 +93,8 @@ std::string innerCommands(const CommandFacts& command) {
 std::string programCommands(const CommandFacts& program) {
   std::string result;
   for (const CommandFacts& command : program.commands) {
-    const std::string name = fmt::format("{}", fmt::join(command.wordsOfOwner(), "-"));
+    const auto& words = command.otherProgram.empty() ? command.words : command.otherProgram;
+    const std::string name = fmt::format("{}", fmt::join(words, "-"));
     result += ".TP\n\\fB" + escaped(name, true) + "\\fR(1)\n" + lines(command.description);
   }
   return result;

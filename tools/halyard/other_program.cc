@@ -19,8 +19,10 @@ Status become(const std::string& program, std::vector<std::string> words) {
   pointers.push_back(nullptr);
   ::execv(path.c_str(), pointers.data());
   if (errno == ENOENT) {
-    return opFailed("{} is missing: it is a program of its own, in Debian's package {}", path,
-                    program);
+    return opFailed(
+        "{} is missing: it is a program of its own, in Debian's package {}. A build leaves it out "
+        "if its libraries are missing",
+        path, program);
   }
   return errnoStatus(ResultCode::OP_FAILED, errno, path + " cannot be started");
 }
