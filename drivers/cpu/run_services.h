@@ -6,6 +6,7 @@
 #include <atomic>
 #include <functional>
 
+#include "base/work_limit.h"
 #include "cpu/kernel_scratch.h"
 #include "thread_share.h"
 
@@ -19,11 +20,20 @@ class RunServices final : public cpu::KernelScratch {
   void useThreads(ThreadShare* threads) { threads_ = threads; }
 
   void parallelFor(size_t count, size_t grain,
-                   const std::function<void(size_t begin, size_t end)>& body) override;
+                   const std::function<void(size_t begin, size_t end)>& body) override {
+    divide(count, grain, body, LoopOrder::FORWARD);
+  }
+  void parallelForBackward(size_t count, size_t grain,
+                           const std::function<void(size_t begin, size_t end)>& body) override {
+    divide(count, grain, body, LoopOrder::BACKWARD);
+  }
   // Whether the kernels of this run are to divide their loops; they do while there are processors.
   void beginRun(bool divides) { divides_ = divides; }
 
  private:
+  void divide(size_t count, size_t grain, const std::function<void(size_t begin, size_t end)>& body,
+              LoopOrder order);
+
   ThreadShare* threads_;
   // Kernels may run loops in several threads.
   std::atomic<bool> divides_ = true;

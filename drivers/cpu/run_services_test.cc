@@ -3,7 +3,11 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <optional>
+#include <stop_token>
 #include <thread>
+
+#include "base/work_limit.h"
 
 namespace halyard::cpudriver {
 namespace {
@@ -50,6 +54,25 @@ TEST(RunServices, TheRestOfARunIsNotDividedWhereExecutionsHaveAllProcessors) {
   EXPECT_EQ(rangesHere(services), 1);
   services.beginRun(true);
   EXPECT_GT(rangesOf(services, 64, 1), 1);
+}
+
+TEST(RunServices, BackwardLoopsBeginAtTheirEnd) {
+  std::stop_source source;
+  const WorkLimit limit{std::nullopt, source.get_token()};
+  const WorkLimitScope scope(&limit);  // without one, a loop in one thread is one range
+  RunServices services;
+  size_t next = 64;
+  services.parallelForBackward(64, 1, [&](size_t begin, size_t end) {
+    EXPECT_EQ(end, next);
+    next = begin;
+  });
+  EXPECT_EQ(next, 0u);
+  ThreadShare share(2);
+  services.useThreads(&share);
+  services.beginRun(true);
+  std::atomic<size_t> done = 0;
+  services.parallelForBackward(64, 1, [&](size_t begin, size_t end) { done += end - begin; });
+  EXPECT_EQ(done, 64u);
 }
 
 TEST(RunServices, ShortLoopsAreNotDivided) {

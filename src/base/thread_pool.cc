@@ -38,8 +38,8 @@ constexpr std::chrono::microseconds kLate{200};
 
 using Clock = std::chrono::steady_clock;
 
-// Part of a loop, in units of some iterations. Its owner takes units from the front, other threads
-// from the back. Each part has its own cache line.
+// Part of a loop, in units of some iterations. Its owner takes units from the front, or from the
+// back in a backward loop, and other threads from the other side. Each part has its own cache line.
 class alignas(64) LoopPart {
  public:
   struct Units {
@@ -117,6 +117,7 @@ struct ThreadPool::State {
     size_t count;
     size_t unit;  // in iterations
     size_t grain;
+    LoopOrder order;
     const WorkLimit* limit;  // the caller's limit
     std::span<LoopPart> parts;
     std::atomic<bool> outOfMemory{false};
@@ -134,7 +135,8 @@ struct ThreadPool::State {
     // Takes units of part `own`, then of the following parts.
     std::optional<LoopPart::Units> take(size_t own) {
       for (size_t i = 0; i < parts.size(); ++i) {
-        if (const auto units = parts[(own + i) % parts.size()].take(i == 0)) return units;
+        const bool fromFront = (i == 0) == (order == LoopOrder::FORWARD);
+        if (const auto units = parts[(own + i) % parts.size()].take(fromFront)) return units;
       }
       return std::nullopt;
     }
@@ -148,7 +150,7 @@ struct ThreadPool::State {
       // not end the process in a worker, so the caller's thread throws it again. The same applies
       // to abandoned work.
       try {
-        ChunkedLoop ranges(grain, body);
+        ChunkedLoop ranges(grain, body, order);
         while (const auto units = take(own)) {
           ranges.run(units->begin * unit, std::min(units->end * unit, count));
         }
@@ -362,19 +364,20 @@ std::chrono::nanoseconds ThreadPool::delay() const {
 }
 
 void ThreadPool::parallelFor(size_t count, size_t grain,
-                             const std::function<void(size_t begin, size_t end)>& body) {
+                             const std::function<void(size_t begin, size_t end)>& body,
+                             LoopOrder order) {
   if (count == 0) return;
   grain = std::max<size_t>(grain, 1);
   // For a nested call the pool is busy as well. Otherwise its thread would wait for itself.
   if (state_->threads == 1 || count <= grain ||
       state_->busy.exchange(true, std::memory_order_acquire)) {
-    forEachChunk(0, count, grain, body);
+    forEachChunk(0, count, grain, body, order);
     return;
   }
   if (!state_->started) state_->start();
   // Units are counted in 32 bits.
   const size_t unit = std::max(grain, count / std::numeric_limits<int32_t>::max() + 1);
-  State::Loop loop{body, count, unit, grain, currentWorkLimit(), state_->parts};
+  State::Loop loop{body, count, unit, grain, order, currentWorkLimit(), state_->parts};
   loop.divide();
   state_->run(loop, std::min(state_->workers.size(), (count - 1) / unit));
   state_->busy.store(false, std::memory_order_release);

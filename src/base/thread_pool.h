@@ -9,6 +9,7 @@
 #include <memory>
 
 #include "base/thread_class.h"
+#include "base/work_limit.h"
 
 namespace halyard {
 
@@ -38,9 +39,11 @@ class ThreadPool {
   // loop, the whole range runs in the calling thread. A body may throw only std::bad_alloc. Some
   // ranges may then be left out, and parallelFor throws it. A WorkLimit of the calling thread
   // applies to the loop in all threads. When it is exceeded between two ranges, parallelFor throws
-  // WorkAbandoned.
+  // WorkAbandoned. Each thread goes through its own part in `order`. It has the same part in both
+  // orders.
   void parallelFor(size_t count, size_t grain,
-                   const std::function<void(size_t begin, size_t end)>& body);
+                   const std::function<void(size_t begin, size_t end)>& body,
+                   LoopOrder order = LoopOrder::FORWARD);
 
  private:
   struct State;

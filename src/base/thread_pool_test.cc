@@ -125,21 +125,24 @@ TEST(ThreadPool, RangesBecomeShortToTheEndOfAThreadsPart) {
   EXPECT_GE(ofOne, 2u);
 }
 
-// The thread's cache then still holds the data that it wrote in the previous loop.
+// The thread's cache then still holds the data that it used in the previous loop. In a backward
+// loop, it begins with the data that it used last.
 TEST(ThreadPool, AThreadBeginsWithThePartThatItHasHadBefore) {
   constexpr unsigned kThreads = 3;
   constexpr size_t kCount = 300;
   ThreadPool pool(kThreads);
   std::vector<std::thread::id> firstOwners;
-  for (int loop = 0; loop < 5; ++loop) {
+  for (int loop = 0; loop < 6; ++loop) {
+    const bool isForward = loop % 3 != 1;
     std::mutex mutex;
     std::condition_variable allHere;
     std::set<std::thread::id> inside;
     std::vector<std::thread::id> owners(kThreads);
-    pool.parallelFor(kCount, 1, [&](size_t begin, size_t end) {
+    const auto body = [&](size_t begin, size_t end) {
       std::unique_lock<std::mutex> lock(mutex);
       for (size_t part = 0; part < kThreads; ++part) {
-        const size_t first = part * kCount / kThreads;
+        const size_t first =
+            isForward ? part * kCount / kThreads : (part + 1) * kCount / kThreads - 1;
         if (begin <= first && first < end) owners[part] = std::this_thread::get_id();
       }
       inside.insert(std::this_thread::get_id());
@@ -147,7 +150,8 @@ TEST(ThreadPool, AThreadBeginsWithThePartThatItHasHadBefore) {
       // No thread takes another's part before all have started.
       EXPECT_TRUE(allHere.wait_for(lock, std::chrono::seconds(30),
                                    [&] { return inside.size() == kThreads; }));
-    });
+    };
+    pool.parallelFor(kCount, 1, body, isForward ? LoopOrder::FORWARD : LoopOrder::BACKWARD);
     EXPECT_EQ(owners[0], std::this_thread::get_id());
     if (loop == 0) firstOwners = owners;
     EXPECT_EQ(owners, firstOwners);

@@ -32,10 +32,11 @@ void checkWorkLimit() {
   if (threadLimit != nullptr && threadLimit->exceeded()) throw WorkAbandoned();
 }
 
-ChunkedLoop::ChunkedLoop(size_t grain, const Body& body)
+ChunkedLoop::ChunkedLoop(size_t grain, const Body& body, LoopOrder order)
     : body_(body),
       limit_(threadLimit),
       grain_(std::max<size_t>(grain, 1)),
+      order_(order),
       step_(limit_ == nullptr ? std::numeric_limits<size_t>::max() : grain_) {}
 
 void ChunkedLoop::run(size_t begin, size_t end) {
@@ -45,8 +46,13 @@ void ChunkedLoop::run(size_t begin, size_t end) {
     const size_t left = end - begin;
     if (left <= step_ || left - step_ < grain_) return body_(begin, end);
     const Clock::time_point started = Clock::now();
-    body_(begin, begin + step_);
-    begin += step_;
+    if (order_ == LoopOrder::FORWARD) {
+      body_(begin, begin + step_);
+      begin += step_;
+    } else {
+      body_(end - step_, end);
+      end -= step_;
+    }
     adapt(Clock::now() - started);
   }
 }
@@ -61,8 +67,9 @@ void ChunkedLoop::adapt(Clock::duration taken) {
   }
 }
 
-void forEachChunk(size_t begin, size_t end, size_t grain, const ChunkedLoop::Body& body) {
-  ChunkedLoop(grain, body).run(begin, end);
+void forEachChunk(size_t begin, size_t end, size_t grain, const ChunkedLoop::Body& body,
+                  LoopOrder order) {
+  ChunkedLoop(grain, body, order).run(begin, end);
 }
 
 }  // namespace halyard

@@ -11,6 +11,7 @@
 
 #include <chrono>
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <optional>
 #include <stop_token>
@@ -50,6 +51,9 @@ const WorkLimit* currentWorkLimit();
 // loops that check it. Costs one reading of the clock.
 void checkWorkLimit();
 
+// The order of a loop's ranges. The body gets begin < end in both orders.
+enum class LoopOrder : uint8_t { FORWARD, BACKWARD };
+
 // A loop in the calling thread. It checks the thread's limit between ranges of about half a
 // millisecond each. It adapts the length of the ranges while it runs.
 // Thread safety: one thread only.
@@ -59,9 +63,9 @@ class ChunkedLoop {
   using Body = std::function<void(size_t begin, size_t end)>;
 
   // Ranges have at least `grain` iterations, except for the last of a run.
-  ChunkedLoop(size_t grain, const Body& body);
-  // Calls body(begin, end) on consecutive ranges that cover [begin, end). Without a limit there is
-  // one range.
+  ChunkedLoop(size_t grain, const Body& body, LoopOrder order = LoopOrder::FORWARD);
+  // Calls body(begin, end) on consecutive ranges that cover [begin, end), in the loop's order.
+  // Without a limit there is one range.
   void run(size_t begin, size_t end);
 
  private:
@@ -70,10 +74,12 @@ class ChunkedLoop {
   const Body& body_;
   const WorkLimit* const limit_;
   const size_t grain_;
+  const LoopOrder order_;
   size_t step_;
 };
 
 // A ChunkedLoop that runs once.
-void forEachChunk(size_t begin, size_t end, size_t grain, const ChunkedLoop::Body& body);
+void forEachChunk(size_t begin, size_t end, size_t grain, const ChunkedLoop::Body& body,
+                  LoopOrder order = LoopOrder::FORWARD);
 
 }  // namespace halyard

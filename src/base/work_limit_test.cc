@@ -55,6 +55,29 @@ TEST(WorkLimit, ChunksCoverTheRangeOnceAndKeepTheGrain) {
   }
 }
 
+TEST(WorkLimit, ChunksOfABackwardLoopCoverTheRangeFromItsEnd) {
+  std::stop_source source;
+  const WorkLimit limit = endless(source);
+  const WorkLimitScope scope(&limit);
+  for (size_t grain : {1, 3, 64}) {
+    SCOPED_TRACE(grain);
+    size_t next = 110;
+    int chunks = 0;
+    forEachChunk(
+        10, next, grain,
+        [&](size_t begin, size_t end) {
+          EXPECT_EQ(end, next);
+          ASSERT_GE(end - begin, grain);
+          next = begin;
+          ++chunks;
+          spinFor(std::chrono::microseconds(600));
+        },
+        LoopOrder::BACKWARD);
+    EXPECT_EQ(next, 10u);
+    EXPECT_EQ(chunks, 100 / grain);
+  }
+}
+
 TEST(WorkLimit, ALoopThatGoesOnKnowsHowLongItsRangesMayBe) {
   std::stop_source source;
   const WorkLimit limit = endless(source);

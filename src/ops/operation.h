@@ -55,6 +55,13 @@ class KernelServices {
   // except the last. Returns when all are done. Runs in the calling thread if that is as good.
   virtual void parallelFor(size_t count, size_t grain,
                            const std::function<void(size_t begin, size_t end)>& body) = 0;
+  // The same, but each thread goes through its part from the end. It finds data there that the last
+  // parallelFor of this count and grain has left in its cache. The body should do so with its
+  // range.
+  virtual void parallelForBackward(size_t count, size_t grain,
+                                   const std::function<void(size_t begin, size_t end)>& body) {
+    parallelFor(count, grain, body);
+  }
   // Returns uninitialised memory, aligned to 64 bytes, that lives until the kernel returns. Throws
   // std::bad_alloc like all allocation. The code that runs the model turns it into OUT_OF_MEMORY.
   virtual void* scratch(size_t bytes) = 0;

@@ -158,8 +158,7 @@ void LstmCell::run(const LstmValues& values, ops::KernelServices& services) cons
   const StepInput inputs[] = {{values.x, &input_}, {values.aux, &aux_}};
   const size_t inputCount = aux_.columns() > 0 ? 2 : 1;
   forEachStep(order_, {inputs, inputCount}, services, [&](size_t step, const StepSums& sums) {
-    multiplyRows(recurrent_, {hidden, outputs_, batch}, sums.first, sums.first, sums.stride,
-                 services);
+    addState(recurrent_, {hidden, outputs_, batch}, step, sums, services);
     const auto update = [&](size_t begin, size_t end) {
       for (size_t b = begin; b < end; ++b) {
         updateRow(sums.first + b * sums.stride, state + b * cells_, gated + b * cells_);

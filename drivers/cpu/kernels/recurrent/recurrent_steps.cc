@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "base/work_limit.h"
 #include "kernels/vectors/even_pieces.h"
 
 namespace halyard::cpudriver {
@@ -13,16 +14,20 @@ constexpr size_t kBlockValues = size_t{1} << 20;  // sums that are computed ahea
 // Products that are worth a range, and a second thread.
 constexpr size_t kRangeWork = 1 << 16;
 constexpr size_t kThreadWork = 1 << 18;
+// The second-level cache keeps a smaller matrix from step to step.
+constexpr size_t kKeptMatrix = 512 * 1024 / sizeof(float);  // elements
+// More take longer to multiply than the weights to arrive.
+constexpr size_t kWaitingRows = 8;
 constexpr float kInfinity = std::numeric_limits<float>::infinity();
+constexpr ops::ClampRange<float> kNoClamp = {-kInfinity, kInfinity};
 
 // Whether the rows of one step lie side by side, and next to those of the step before.
 bool isStepByStep(const ops::SequenceOrder& order) { return order.timeMajor || order.batch == 1; }
 
-}  // namespace
-
+// As the functions of this name in the header; each thread takes its panels in `order`.
 void multiplyRows(const PackedFloats& matrix, const FloatRows& rows, const float* addend,
                   const ops::ClampRange<float>& range, float* out, size_t outStride,
-                  ops::KernelServices& services) {
+                  LoopOrder order, ops::KernelServices& services) {
   const ptrdiff_t whole = 0;
   const PieceRows pieces = {reinterpret_cast<const std::byte*>(rows.first),
                             rows.stride * sizeof(float),
@@ -31,14 +36,33 @@ void multiplyRows(const PackedFloats& matrix, const FloatRows& rows, const float
                             reinterpret_cast<const std::byte*>(addend)};
   const size_t work = rows.count * matrix.depth() * matrix.columns() / matrix.panels();
   const size_t grain = grainOf(matrix.panels(), work, kRangeWork, kThreadWork);
-  services.parallelFor(matrix.panels(), grain, [&](size_t begin, size_t end) {
+  const auto multiply = [&](size_t begin, size_t end) {
     matrix.multiply(pieces, range, begin, end, out, outStride);
+  };
+  if (order == LoopOrder::FORWARD) return services.parallelFor(matrix.panels(), grain, multiply);
+  services.parallelForBackward(matrix.panels(), grain, [&](size_t begin, size_t end) {
+    for (size_t panel = end; panel-- > begin;) multiply(panel, panel + 1);
   });
+}
+
+}  // namespace
+
+void multiplyRows(const PackedFloats& matrix, const FloatRows& rows, const float* addend,
+                  const ops::ClampRange<float>& range, float* out, size_t outStride,
+                  ops::KernelServices& services) {
+  multiplyRows(matrix, rows, addend, range, out, outStride, LoopOrder::FORWARD, services);
 }
 
 void multiplyRows(const PackedFloats& matrix, const FloatRows& rows, const float* addend,
                   float* out, size_t outStride, ops::KernelServices& services) {
-  multiplyRows(matrix, rows, addend, {-kInfinity, kInfinity}, out, outStride, services);
+  multiplyRows(matrix, rows, addend, kNoClamp, out, outStride, services);
+}
+
+void addState(const PackedFloats& matrix, const FloatRows& state, size_t step, const StepSums& sums,
+              ops::KernelServices& services) {
+  const bool waits = matrix.columns() * matrix.depth() > kKeptMatrix && state.count <= kWaitingRows;
+  multiplyRows(matrix, state, sums.first, kNoClamp, sums.first, sums.stride,
+               waits && step % 2 != 0 ? LoopOrder::BACKWARD : LoopOrder::FORWARD, services);
 }
 
 void forEachStep(const ops::SequenceOrder& order, std::span<const StepInput> inputs,

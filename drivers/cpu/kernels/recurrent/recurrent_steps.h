@@ -44,6 +44,12 @@ struct StepSums {
   size_t stride;
 };
 
+// sums += state * matrix. A matrix that is larger than the second-level cache would leave it before
+// the next step needs it again. So every other step goes through the matrix from its end, and finds
+// the columns there that the step before has left in the cache.
+void addState(const PackedFloats& matrix, const FloatRows& state, size_t step, const StepSums& sums,
+              ops::KernelServices& services);
+
 // Calls f(step, sums) for each step in order. There is at least one input, and all matrices have
 // the same columns.
 void forEachStep(const ops::SequenceOrder& order, std::span<const StepInput> inputs,

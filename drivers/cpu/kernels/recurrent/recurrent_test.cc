@@ -20,14 +20,16 @@ void append(const std::vector<TestOperand>& operands, KernelCase* test) {
   for (const TestOperand& operand : operands) test->inputs.push_back(dampened(operand));
 }
 
-// `steps` is 0 for one step of the operation that has no sequence.
-KernelCase lstmCase(RandomOperands& random, const LstmParts& parts, uint32_t steps,
-                    bool timeMajor) {
+// `steps` is 0 for one step of the operation that has no sequence. `cells` is 0 for a random
+// number.
+KernelCase lstmCase(RandomOperands& random, const LstmParts& parts, uint32_t steps, bool timeMajor,
+                    uint32_t cells = 0) {
   const auto batch = static_cast<uint32_t>(random.oneOf({1, 1, 2, 5, 14}));
   LstmSizes sizes;
   sizes.inputs = static_cast<uint32_t>(random.between(1, 40));
   // The difference of few values from their mean may be little more than rounding.
-  sizes.cells = static_cast<uint32_t>(random.between(parts.layerNorm ? 8 : 1, 70));
+  sizes.cells =
+      cells > 0 ? cells : static_cast<uint32_t>(random.between(parts.layerNorm ? 8 : 1, 70));
   sizes.outputs = parts.projection ? static_cast<uint32_t>(random.between(1, 40)) : sizes.cells;
   KernelCase test;
   const bool isSequence = steps > 0;
@@ -60,6 +62,16 @@ TEST(LstmKernel, IsTheReference) {
     const bool timeMajor = random.coin();
     checkKernel(lstmCase(random, parts, steps, timeMajor), kAllLevels,
                 fmt::format("{}, {} steps, time major {}", parts.text(), steps, timeMajor));
+    if (HasFatalFailure()) return;
+  }
+}
+
+// Its steps go through the matrix from both ends in turn. The last panel has few columns.
+TEST(LstmKernel, IsTheReferenceWithALargeMatrixOfItsState) {
+  RandomOperands random(65);
+  for (const bool timeMajor : {false, true}) {
+    checkKernel(lstmCase(random, {}, 5, timeMajor, 197), kAllLevels,
+                fmt::format("time major {}", timeMajor));
     if (HasFatalFailure()) return;
   }
 }

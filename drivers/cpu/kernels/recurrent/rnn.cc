@@ -42,8 +42,7 @@ class RnnCell {
     const StepInput inputs[] = {{x, &input_}, {aux, &aux_}};
     const size_t inputCount = aux_.columns() > 0 ? 2 : 1;
     forEachStep(order_, {inputs, inputCount}, services, [&](size_t step, const StepSums& sums) {
-      multiplyRows(recurrent_, {hidden, units(), batch}, sums.first, sums.first, sums.stride,
-                   services);
+      addState(recurrent_, {hidden, units(), batch}, step, sums, services);
       for (size_t b = 0; b < batch; ++b) {
         applyActivation(*functions_, activation_, sums.first + b * sums.stride,
                         hidden + b * units(), units());
