@@ -177,6 +177,7 @@ std::vector<MoveCase> moveCases() {
       {"add u8", ADD, {u8({1, 56, 56, 64}), u8({1, 56, 56, 64}), int32(0)}, sameU8, 2},
       {"multiply u8", MUL, {u8({1, 56, 56, 64}), u8({1, 56, 56, 64}), int32(0)}, farU8, 2},
       {"prelu", PRELU, {f32({1, 56, 56, 64}), f32({64})}, outF32},
+      {"prelu u8", PRELU, {u8({1, 56, 56, 64}), u8({64})}, sameU8},
       {"concatenation",
        CONCATENATION,
        {f32({1, 33, 33, 256}), f32({1, 33, 33, 256}), int32(3)},

@@ -100,18 +100,14 @@ struct FloatPrelu {
   }
 };
 
-// The reference kernel's arithmetic in double, or in float where that gives the same: see isExact.
-template <typename T, typename Real>
-struct Quant8Product {
-  int32_t zeroA;
-  int32_t zeroB;
-  Real scale;
+// The reference kernels' arithmetic in double, or in float where that gives the same: see isExact.
+template <typename Real>
+struct Quant8Rounding {
   int32_t zeroOut;
   Real low;  // of the result less the zero point
   Real high;
 
-  using Element = T;
-  HALYARD_ALWAYS_INLINE int32_t rounded(int32_t product) const {
+  HALYARD_ALWAYS_INLINE int32_t operator()(int32_t product, Real scale) const {
     const Real units = static_cast<Real>(product) * scale;
     const Real raised = units > low ? units : low;
     const Real limited = raised < high ? raised : high;
@@ -120,25 +116,53 @@ struct Quant8Product {
     constexpr Real kBelowHalf = Real{0.5} - std::numeric_limits<Real>::epsilon() / 4;
     return static_cast<int32_t>(limited + std::copysign(kBelowHalf, limited)) + zeroOut;
   }
+};
+
+template <typename T, typename Real>
+struct Quant8Product {
+  int32_t zeroA;
+  int32_t zeroB;
+  Real scale;
+  Quant8Rounding<Real> rounded;
+
+  using Element = T;
   HALYARD_ALWAYS_INLINE T operator()(T a, T b) const {
-    return static_cast<T>(rounded((a - zeroA) * (b - zeroB)));
+    return static_cast<T>(rounded((a - zeroA) * (b - zeroB), scale));
   }
 };
 
-// Whether `product` equals the reference kernel for all products of 8 bit values. Both results
-// never fall when the product grows, and they are less than one product apart. So only the products
-// around each change of the result need a test.
 template <typename T, typename Real>
-bool isExact(const Quant8Product<T, Real>& product, double scale,
-             const ops::ClampRange<int32_t>& range) {
+struct Quant8Prelu {
+  int32_t zeroX;
+  int32_t zeroSlope;
+  Real scale;       // of elements that stay
+  Real slopeScale;  // of products with a slope
+  Quant8Rounding<Real> rounded;
+
+  using Element = T;
+  HALYARD_ALWAYS_INLINE T operator()(T x, T slope) const {
+    const int32_t stored = x - zeroX;
+    const bool stays = stored >= 0;
+    const int32_t factor = stays ? 1 : slope - zeroSlope;
+    return static_cast<T>(rounded(stored * factor, stays ? scale : slopeScale));
+  }
+};
+
+// Whether `rounded` with this scale equals the reference kernel, which rounds unitsOf(product), for
+// all products of 8 bit values. Both results never fall when the product grows, and they are less
+// than one product apart. So only the products around each change of the result need a test.
+template <typename Real, typename F>
+bool isExact(const Quant8Rounding<Real>& rounded, double scale,
+             const ops::ClampRange<int32_t>& range, const F& unitsOf) {
   constexpr int32_t kLargest = 255 * 255;
   for (int32_t value = range.min; value <= range.max; ++value) {
     for (const double half : {-0.5, 0.5}) {
-      const double around = (value - product.zeroOut + half) / scale;
+      const double around = (value - rounded.zeroOut + half) / scale;
       if (!(std::abs(around) <= kLargest)) continue;
       for (int32_t step = -2; step <= 2; ++step) {
         const int32_t p = std::clamp(static_cast<int32_t>(around) + step, -kLargest, kLargest);
-        if (product.rounded(p) != ops::quantizeUnits(p * scale, product.zeroOut, range)) {
+        if (rounded(p, static_cast<Real>(scale)) !=
+            ops::quantizeUnits(unitsOf(p), rounded.zeroOut, range)) {
           return false;
         }
       }
@@ -243,6 +267,12 @@ std::unique_ptr<Kernel> makeQuant8Sum(const KernelSite& site, ops::FuseCode code
   return std::make_unique<BinaryKernel<SumOfBytes<T>>>(site, SumOfBytes<T>{*sum});
 }
 
+template <typename Real>
+Quant8Rounding<Real> roundingFor(const ops::Tensor& out, const ops::ClampRange<int32_t>& range) {
+  return {out.zeroPoint, static_cast<Real>(range.min - out.zeroPoint),
+          static_cast<Real>(range.max - out.zeroPoint)};
+}
+
 // Null where numbers of this kind do not give what the reference kernel does.
 template <typename T, typename Real>
 std::unique_ptr<Kernel> makeExactProduct(const KernelSite& site, ops::FuseCode code) {
@@ -251,22 +281,48 @@ std::unique_ptr<Kernel> makeExactProduct(const KernelSite& site, ops::FuseCode c
   const ops::Tensor& out = site.outputs[0];
   const double scale = double{a.scale} * double{b.scale} / double{out.scale};
   const ops::ClampRange<int32_t> range = ops::activationRange(code, out);
-  using Product = Quant8Product<T, Real>;
-  const Product product = {a.zeroPoint,
-                           b.zeroPoint,
-                           static_cast<Real>(scale),
-                           out.zeroPoint,
-                           static_cast<Real>(range.min - out.zeroPoint),
-                           static_cast<Real>(range.max - out.zeroPoint)};
+  const auto rounded = roundingFor<Real>(out, range);
+  const auto unitsOf = [&](int32_t product) { return product * scale; };
   // The scale is below 1 in any model, and far from where floats lose digits in all sensible ones.
-  if (!(scale > 0x1p-30 && scale < 2) || !isExact(product, scale, range)) return nullptr;
-  return std::make_unique<BinaryKernel<Product>>(site, product);
+  if (!(scale > 0x1p-30 && scale < 2) || !isExact(rounded, scale, range, unitsOf)) return nullptr;
+  using Product = Quant8Product<T, Real>;
+  return std::make_unique<BinaryKernel<Product>>(
+      site, Product{a.zeroPoint, b.zeroPoint, static_cast<Real>(scale), rounded});
 }
 
 template <typename T>
 std::unique_ptr<Kernel> makeQuant8Product(const KernelSite& site, ops::FuseCode code) {
   std::unique_ptr<Kernel> kernel = makeExactProduct<T, float>(site, code);
   return kernel != nullptr ? std::move(kernel) : makeExactProduct<T, double>(site, code);
+}
+
+// The same for PRELU.
+template <typename T, typename Real>
+std::unique_ptr<Kernel> makeExactPrelu(const KernelSite& site) {
+  const ops::Tensor& x = site.inputs[0];
+  const ops::Tensor& slope = site.inputs[1];
+  const ops::Tensor& out = site.outputs[0];
+  const ops::ClampRange<int32_t> range = ops::quantizedRange(out.type);
+  const auto rounded = roundingFor<Real>(out, range);
+  const auto fits = [&](double scale) {
+    const double scaleOut = out.scale;
+    const auto unitsOf = [&](int32_t product) { return product * scale / scaleOut; };
+    const double ratio = scale / scaleOut;
+    return ratio > 0x1p-30 && ratio < 0x1p8 && isExact(rounded, ratio, range, unitsOf);
+  };
+  const double scale = x.scale;
+  const double slopeScale = double{x.scale} * double{slope.scale};
+  if (!fits(scale) || !fits(slopeScale)) return nullptr;
+  using Prelu = Quant8Prelu<T, Real>;
+  return std::make_unique<BinaryKernel<Prelu>>(
+      site, Prelu{x.zeroPoint, slope.zeroPoint, static_cast<Real>(scale / out.scale),
+                  static_cast<Real>(slopeScale / out.scale), rounded});
+}
+
+template <typename T>
+std::unique_ptr<Kernel> makeQuant8Prelu(const KernelSite& site) {
+  std::unique_ptr<Kernel> kernel = makeExactPrelu<T, float>(site);
+  return kernel != nullptr ? std::move(kernel) : makeExactPrelu<T, double>(site);
 }
 
 // Whether the site has three inputs, the last a constant activation, and tensors of one type.
@@ -333,8 +389,16 @@ std::unique_ptr<Kernel> makeDivision(const KernelSite& site) {
 }
 
 std::unique_ptr<Kernel> makePrelu(const KernelSite& site) {
-  if (site.inputs[0].type != OperandType::TENSOR_FLOAT32) return nullptr;
-  return std::make_unique<BinaryKernel<FloatPrelu>>(site, FloatPrelu());
+  switch (site.inputs[0].type) {
+    case OperandType::TENSOR_FLOAT32:
+      return std::make_unique<BinaryKernel<FloatPrelu>>(site, FloatPrelu());
+    case OperandType::TENSOR_QUANT8_ASYMM:
+      return makeQuant8Prelu<uint8_t>(site);
+    case OperandType::TENSOR_QUANT8_ASYMM_SIGNED:
+      return makeQuant8Prelu<int8_t>(site);
+    default:
+      return nullptr;
+  }
 }
 
 std::unique_ptr<Kernel> makeMaximum(const KernelSite& site) { return makeExtreme<true>(site); }

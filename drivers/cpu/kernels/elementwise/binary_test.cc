@@ -90,6 +90,50 @@ TEST(BinaryKernel, ProductsOfBytesAreTheReferenceForAllPairs) {
   }
 }
 
+// All values with all slopes. The input's scale may be the output's, or a multiple of it.
+TEST(BinaryKernel, PreluOfBytesIsTheReferenceForAllPairs) {
+  RandomOperands random(36);
+  for (int round = 0; round < 60; ++round) {
+    for (const OperandType type : {TENSOR_QUANT8_ASYMM, TENSOR_QUANT8_ASYMM_SIGNED}) {
+      TestOperand x = random.tensor(type, {256, 1});
+      TestOperand slope = random.tensor(type, {1, 256});
+      for (size_t i = 0; i < 256; ++i) x.bytes[i] = slope.bytes[i] = static_cast<uint8_t>(i);
+      const bool isRound = round % 3 == 0;  // many products are in the middle then
+      if (isRound) x.tensor.scale = slope.tensor.scale = 0.125f;
+      const float factor =
+          isRound ? random.oneOf({0.5f, 1.0f, 4.0f}) : random.realBetween(0.3f, 3.0f);
+      KernelCase test;
+      test.operation = OperationType::PRELU;
+      test.variables = 2;
+      test.inputs = {x, slope};
+      test.outputs = {
+          TestOperand::output(type, x.tensor.scale * factor,
+                              random.between(-128, 127) + (type == TENSOR_QUANT8_ASYMM ? 128 : 0))};
+      checkKernel(std::move(test), 3,
+                  fmt::format("{}, scales {} and {}, output's {} of the first",
+                              operandTypeName(type), x.tensor.scale, slope.tensor.scale, factor));
+      if (HasFatalFailure()) return;
+    }
+  }
+}
+
+TEST(BinaryKernel, PreluOfBytesIsTheReferenceForAllWaysOfBroadcasting) {
+  RandomOperands random(37);
+  for (const auto& [a, b] : kPairsOfShapes) {
+    if (a.size() < b.size() || a == Shape{5, 1}) continue;  // as for floats
+    for (const OperandType type : {TENSOR_QUANT8_ASYMM, TENSOR_QUANT8_ASYMM_SIGNED}) {
+      KernelCase test;
+      test.operation = OperationType::PRELU;
+      test.variables = 2;
+      test.inputs = {random.tensor(type, a), random.tensor(type, b)};
+      test.outputs = {random.output(type, test.inputs[0].tensor.scale * 200)};
+      checkKernel(std::move(test), 3,
+                  fmt::format("{}, {} and {}", operandTypeName(type), shapeText(a), shapeText(b)));
+      if (HasFatalFailure()) return;
+    }
+  }
+}
+
 TEST(BinaryKernel, SumsOfBytesAreTheReferenceForAllPairs) {
   RandomOperands random(35);
   for (int round = 0; round < 40; ++round) {
