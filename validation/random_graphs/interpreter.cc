@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "model/shape_agreement.h"
 #include "ops/operation.h"
 
 namespace halyard::random_graphs {
@@ -9,10 +10,24 @@ namespace {
 
 constexpr unsigned kMostInterpretedRounds = 1000;
 
+// A value of another round may have other dimensions than those that the model declares.
+Status checkDeclaredDims(const Subgraph& subgraph, const std::vector<TestOperand>& values) {
+  for (size_t i = 0; i < values.size(); ++i) {
+    const Shape& declared = subgraph.operands[i].dimensions;
+    const Shape& dims = values[i].tensor.dims;
+    if (!isShapeOf(declared, dims)) {
+      return opFailed("operand #{} of a branch or round: its dimensions are {}, declared {}", i,
+                      shapeText(dims), shapeText(declared));
+    }
+  }
+  return okStatus();
+}
+
 Result<std::vector<TestOperand>> outputsOf(const Model& model, const Operand& reference,
                                            std::span<const TestOperand> inputs) {
   const Subgraph& subgraph = model.referenced[reference.location.offset];
   HALYARD_ASSIGN_OR_RETURN(std::vector<TestOperand> values, interpret(model, subgraph, inputs));
+  HALYARD_RETURN_IF_ERROR(checkDeclaredDims(subgraph, values));
   std::vector<TestOperand> outputs;
   for (const uint32_t index : subgraph.outputIndexes) outputs.push_back(values[index]);
   return outputs;

@@ -25,7 +25,7 @@ Result<std::vector<uint8_t>> constantBytes(const Model& model, const Operand& op
 
 // The outputs of one operation of `subgraph`, also for IF and WHILE. `inputs`: a value for each of
 // its inputs; a value for an operand that is a model is ignored. OP_FAILED for loops of more than
-// 1000 rounds.
+// 1000 rounds, and where a branch or round contradicts the dimensions that its model declares.
 Result<std::vector<TestOperand>> evaluate(const Model& model, const Subgraph& subgraph,
                                           const Operation& operation,
                                           std::span<const TestOperand> inputs);
