@@ -24,31 +24,39 @@ struct Job {
   Status status;
 };
 using JobPtr = std::shared_ptr<Job>;
+using Work = std::function<Status()>;
+
+// Work that goes on after an interrupt, and the objects that it uses.
+struct Interrupted {
+  JobPtr job;
+  std::unique_ptr<Work> work;
+  nb::object owner;
+};
 
 bool isDone(Job& job) {
   const std::lock_guard lock(job.mutex);
   return job.done;
 }
 
-// The objects that interrupted work still uses. They are never destroyed at exit, since the work
-// may last longer. The GIL protects the list.
-std::vector<std::pair<JobPtr, nb::object>>& interrupted() {
-  static auto* const list = new std::vector<std::pair<JobPtr, nb::object>>;
+// Never destroyed at exit, since the work may last longer. The GIL protects the list.
+std::vector<Interrupted>& interrupted() {
+  static auto* const list = new std::vector<Interrupted>;
   return *list;
 }
 
 void releaseEnded() {
-  std::erase_if(interrupted(), [](const auto& each) { return isDone(*each.first); });
+  std::erase_if(interrupted(), [](const auto& each) { return isDone(*each.job); });
 }
 
-void doWork(const JobPtr& job, std::function<Status()> work) {
+// The thread does not destroy `work`, whose objects may belong to Python. It would wait for the
+// GIL, and Python ends threads that do so while the interpreter ends.
+void doWork(const JobPtr& job, const Work* work) {
   Status status;
   try {
-    status = work();
+    status = (*work)();
   } catch (const std::bad_alloc&) {
     status = makeStatus(ResultCode::OUT_OF_MEMORY, "no memory for the call");
   }
-  work = nullptr;  // before `done`: the owner may be released then
   const std::lock_guard lock(job->mutex);
   job->status = std::move(status);
   job->done = true;
@@ -65,7 +73,7 @@ bool waitFor(Job& job) {
 
 bool isMainThread() { return ::syscall(SYS_gettid) == ::getpid(); }
 
-Status runInterruptibly(std::function<Status()> work, nb::object owner, const nb::object& tick) {
+Status runInterruptibly(Work work, nb::object owner, const nb::object& tick) {
   releaseEnded();
   const auto job = std::make_shared<Job>();
   const auto start = std::chrono::steady_clock::now();
@@ -73,7 +81,8 @@ Status runInterruptibly(std::function<Status()> work, nb::object owner, const nb
     const std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - start;
     if (!tick.is_none()) tick(elapsed.count());
   };
-  std::thread(doWork, job, std::move(work)).detach();
+  auto kept = std::make_unique<Work>(std::move(work));
+  std::thread(doWork, job, kept.get()).detach();
   try {
     while (!waitFor(*job)) {
       if (PyErr_CheckSignals() != 0) throw nb::python_error();
@@ -81,7 +90,7 @@ Status runInterruptibly(std::function<Status()> work, nb::object owner, const nb
     }
     tell();
   } catch (...) {
-    interrupted().emplace_back(job, std::move(owner));
+    interrupted().push_back({job, std::move(kept), std::move(owner)});
     throw;
   }
   return std::move(job->status);

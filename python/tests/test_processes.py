@@ -114,6 +114,20 @@ except KeyboardInterrupt:
 """).strip() == "700.0"
 
 
+def test_the_interpreter_may_end_while_interrupted_work_does():
+    program = LONG_MODEL + """
+x = numpy.zeros((700, 700), numpy.float32)
+compiled = long_model(30).compile("nnapi-reference")
+interrupt_after(0.1)
+try:
+    compiled(x)
+except KeyboardInterrupt:
+    long_model(1).compile("nnapi-reference")(x)
+"""
+    for _ in range(12):  # the moment is different each time
+        run_program(program)
+
+
 def test_a_handler_of_a_signal_runs_during_an_execution():
     assert run_program(LONG_MODEL + """
 handled = []
