@@ -38,7 +38,8 @@ bool isDone(Job& job) {
   return job.done;
 }
 
-// Never destroyed at exit, since the work may last longer. The GIL protects the list.
+// The next call of runInterruptibly releases those that have ended. The list is never destroyed at
+// exit, since work may last longer. The GIL protects it.
 std::vector<Interrupted>& interrupted() {
   static auto* const list = new std::vector<Interrupted>;
   return *list;
