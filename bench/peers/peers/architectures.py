@@ -1,5 +1,7 @@
 """Well-known architectures with random weights as .tflite files, for measurements of speed."""
 
+import functools
+
 from peers import tflite_writer as tfl
 from peers import transformers
 
@@ -93,8 +95,10 @@ ARCHITECTURES = {
     "mobilenet_v2_int8": lambda: mobilenet_v2(tfl.INT8),
     "resnet_50_float": resnet_50,
     "lstm_acoustic_float": lstm_acoustic,
-    "mobilebert_float": lambda: transformers.MobileBert().build(),
-    "minilm_float": transformers.minilm,
-    "vit_tiny_float": transformers.vit_tiny,
-    "whisper_tiny_float": transformers.whisper_tiny,
 }
+for _kind in (tfl.FLOAT, tfl.FLOAT16, tfl.DYNAMIC):
+    ARCHITECTURES |= {
+        f"{name}_{_kind}": functools.partial(make, _kind)
+        for name, make in (("mobilebert", transformers.mobilebert), ("minilm", transformers.minilm),
+                           ("vit_tiny", transformers.vit_tiny),
+                           ("whisper_tiny", transformers.whisper_tiny))}

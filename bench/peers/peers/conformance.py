@@ -7,6 +7,7 @@ import subprocess
 from peers import models
 from peers.contenders import DEVICE
 
+PROGRAM = "halyard-kit"
 _FOLDERS = (models.SOURCE / "tests" / "vectors", models.SOURCE.parent / "shared" / "conformance")
 
 
@@ -17,7 +18,7 @@ def measure(build):
         if not folder.exists():
             continue
         done = subprocess.run(
-            [str(build.folder / "bin" / "halyard"), "conformance", str(folder), "--device", DEVICE],
+            [str(build.program(PROGRAM)), "conformance", str(folder), "--device", DEVICE],
             capture_output=True, text=True, check=False,
             env={**os.environ, "HALYARD_DRIVER_FILES": str(build.manifest())})
         name = folder.name

@@ -89,15 +89,22 @@ class Contender:
 
 
 class HalyardBuild:
-    """A build folder of Halyard: its worker, its driver and their manifests."""
+    """A build folder of Halyard: its worker, its driver and their manifests. SystemExit unless the
+    worker and the programs of `needed` are there."""
 
-    def __init__(self, folder):
+    def __init__(self, folder, needed=()):
         self.folder = folder.resolve()
-        self.worker = self.folder / "bin" / "halyard_worker"
+        self.worker = self.program("halyard_worker")
+        for name in needed:
+            self.program(name)
         self._manifests = BUILD / "manifests"
         self._manifests.mkdir(parents=True, exist_ok=True)
-        if not self.worker.exists():
-            raise SystemExit(f"{self.worker} is not there: build the target halyard_worker first")
+
+    def program(self, name):
+        path = self.folder / "bin" / name
+        if not path.exists():
+            raise SystemExit(f"{path} is not there: build the target {name} first")
+        return path
 
     def manifest(self, threads=None, in_process=False):
         """The path of a manifest for the CPU driver with so many threads (None: its default)."""

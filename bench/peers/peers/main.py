@@ -26,6 +26,7 @@ def parse_arguments():
     parser.add_argument("--seconds", type=float, default=0.6,
                         help="measuring time of each contender; default: %(default)s")
     parser.add_argument("--only", default="latency,load,throughput,accuracy,conformance",
+                        type=lambda text: text.split(","), metavar="PARTS",
                         help="what to measure; default: %(default)s")
     parser.add_argument("--build", type=pathlib.Path, default=models.SOURCE / "build" / "release",
                         help="Halyard's build folder; default: build/release")
@@ -41,7 +42,7 @@ def measure_model(model, arguments, build, folder):
     threads = [int(text) for text in arguments.threads.split(",")]
     names = [*arguments.peers.split(","), *contenders.HALYARDS]
     entry = {"name": model.name, "kind": model.kind, "threads": {}}
-    parts = arguments.only.split(",")
+    parts = arguments.only
     if "latency" in parts:
         for count in threads:
             contestants = [name for name in names if name]
@@ -78,7 +79,8 @@ def main():
     if arguments.list:
         print("\n".join(models.names()))
         return 0
-    build = contenders.HalyardBuild(arguments.build)
+    needed = [conformance.PROGRAM] if "conformance" in arguments.only else []
+    build = contenders.HalyardBuild(arguments.build, needed)
     run = {"machine": machine(), "matrix_unit": has_matrix_unit(),
            "versions": {name: version(name) for name in PACKAGES}, "models": [], "missing": []}
     report.print_head(run)
@@ -92,9 +94,9 @@ def main():
             run["models"].append(measure_model(model, arguments, build, folder))
         finally:
             shutil.rmtree(folder)
-    if "accuracy" in arguments.only.split(","):
+    if "accuracy" in arguments.only:
         run["accuracy"] = accuracy.measure(build)
-    if "conformance" in arguments.only.split(","):
+    if "conformance" in arguments.only:
         run["conformance"] = conformance.measure(build)
     run["failures"] = goals.failures(run)
     if arguments.check:

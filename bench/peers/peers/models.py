@@ -3,7 +3,7 @@
 Kinds, by the goals in goals.py that hold for them:
   float        large float models
   quant8       8 bit models
-  transformer  large float models of matrix products and normalisations
+  transformer  models of matrix products and normalisations, with float32 activations
   small        recurrent and small models: relative to LiteRT
   other        shown only
 """
@@ -44,10 +44,9 @@ _KINDS = {
     "fashion_mnist_float": "small",
     "fashion_mnist_int8": "small",
     "mobilenet_v1_0.25_224_float": "other",
-    "mobilebert_float": "transformer",
-    "minilm_float": "transformer",
-    "vit_tiny_float": "transformer",
-    "whisper_tiny_float": "transformer",
+    **{f"{name}_{kind}": "transformer"
+       for name in ("mobilebert", "minilm", "vit_tiny", "whisper_tiny")
+       for kind in ("float", "float16", "dynamic")},
 }
 
 

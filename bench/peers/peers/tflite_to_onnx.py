@@ -9,6 +9,10 @@ Runtime and OpenVINO turn them into integer kernels. Both are fastest with unsig
 signed weights. So the difference of 128 between the two kinds of 8 bits moves into the zero points;
 the real values do not change. Inputs and outputs of INT8 become UINT8 in the same way
 (`Converted.offset`).
+
+Dynamically quantised full connections become DynamicQuantizeLinear and MatMulInteger, as ONNX
+Runtime's own tool writes them. It has one scale for all rows of the activations; LiteRT has one for
+each. Dynamically quantised convolutions become float32. Constants of float16 become float32.
 """
 
 import dataclasses
@@ -58,8 +62,18 @@ class _Converter:
         self._codes = model.operatorCodes
         self._buffers = model.buffers
         self._nodes, self._initializers, self._count = [], [], 0
+        self._unpacked = {}
         # Names of float values by tensor and layout.
         self._plain, self._nchw = {}, {}
+        # Constants of float16 by the tensor that DEQUANTIZE makes of them.
+        self._unpacked = {op.outputs[0]: op.inputs[0] for op in self._graph.operators
+                          if self._name(op) == "DEQUANTIZE"
+                          and self._dtype(op.inputs[0]) == np.float16
+                          and self._stored(op.inputs[0]) is not None}
+
+    def _name(self, operator):
+        code = self._codes[operator.opcodeIndex]
+        return _NAMES[max(code.builtinCode, code.deprecatedBuiltinCode)]
 
     # -- tensors ------------------------------------------------------------------------------
 
@@ -76,7 +90,9 @@ class _Converter:
         return [int(d) for d in self._tensor(i).shape]
 
     def _stored(self, i):
-        """A constant as the file has it, or None."""
+        """A constant as the file has it, or None. float32 in place of float16."""
+        if i in self._unpacked:
+            return self._stored(self._unpacked[i]).astype(np.float32)
         data = self._buffers[self._tensor(i).buffer].data
         if data is None or len(data) == 0:
             return None
@@ -147,8 +163,24 @@ class _Converter:
             return self._node("Reshape", [name, self._constant(np.asarray(shape, np.int64))])
         return self._node("Transpose", [name], perm=order)
 
-    def weights(self, i, order=None):
-        """Weights with `order` as their transposition; quantised ones behind DequantizeLinear."""
+    def is_dynamic(self, x, w):
+        """Whether float32 is multiplied with 8 bits."""
+        return self._dtype(x) == np.float32 and _is_quantized(self._dtype(w))
+
+    def dynamic_product(self, x, w):
+        """The product of the rows of `x` with the transposed INT8 weights."""
+        values, (scales, zeros, axis) = self._stored(w), self._scales(w)
+        if values.dtype != np.int8 or zeros.any() or (len(scales) > 1 and axis != 0):
+            raise Unsupported("dynamically quantised weights of that form")
+        bytes_, scale, zero = self._node("DynamicQuantizeLinear", [self.value(x)], outputs=3)
+        sums = self._node("MatMulInteger", [bytes_, self._constant(values.T), zero])
+        sums = self._node("Cast", [sums], to=TensorProto.FLOAT)
+        step = self._node("Mul", [scale, self._constant(scales)])
+        return self._node("Mul", [sums, step])
+
+    def weights(self, i, order=None, is_dynamic=False):
+        """Weights with `order` as their transposition; quantised ones behind DequantizeLinear,
+        or as float32 if they are `is_dynamic`."""
         values = self._stored(i)
         if values is None:
             raise Unsupported("weights that are no constant")
@@ -156,6 +188,9 @@ class _Converter:
         if not _is_quantized(values.dtype.type):
             return self._constant(values.astype(np.float32).transpose(order))
         scales, zeros, axis = self._scales(i)
+        if is_dynamic:
+            along = scales.reshape([-1 if k == axis else 1 for k in range(values.ndim)])
+            return self._constant((values.astype(np.float32) * along).transpose(order))
         if values.dtype == np.uint8:
             values, zeros = (values.astype(np.int16) - 128).astype(np.int8), zeros - 128
         many = len(scales) > 1
@@ -218,8 +253,9 @@ class _Converter:
                 name = self._node("DequantizeLinear", [name, *self._activation_parameters(i)])
             self._plain[i] = name
         for operator in self._graph.operators:
-            code = self._codes[operator.opcodeIndex]
-            name = _NAMES[max(code.builtinCode, code.deprecatedBuiltinCode)]
+            if operator.outputs[0] in self._unpacked:
+                continue
+            name = self._name(operator)
             handler = getattr(_Operators, name.lower(), None)
             if handler is None:
                 raise Unsupported(f"operator {name}")
@@ -262,7 +298,7 @@ class _Operators:
         dilations = [options.dilationHFactor, options.dilationWFactor]
         windows = [(size - 1) * d + 1 for size, d in zip(filter_shape[1:3], dilations)]
         strides = [options.strideH, options.strideW]
-        inputs = [c.image(x), c.weights(w, order)]
+        inputs = [c.image(x), c.weights(w, order, c.is_dynamic(x, w))]
         if len(op.inputs) > 2 and op.inputs[2] >= 0:
             inputs.append(c.bias(op.inputs[2]))
         y = c._node("Conv", inputs, group=group, strides=strides, dilations=dilations,
@@ -277,8 +313,12 @@ class _Operators:
         shape, depth = c._shape(op.outputs[0]), c._shape(w)[1]
         value = c.value(x)
         has_bias = len(op.inputs) > 2 and op.inputs[2] >= 0
-        if options.keepNumDims and len(shape) > 2:
-            y = c._node("MatMul", [value, c.weights(w, (1, 0))])
+        is_dynamic = c.is_dynamic(x, w)
+        if is_dynamic and c._shape(x)[-1] != depth:
+            raise Unsupported("a dynamically quantised full connection of flattened rows")
+        if is_dynamic or (options.keepNumDims and len(shape) > 2):
+            y = c.dynamic_product(x, w) if is_dynamic else c._node(
+                "MatMul", [value, c.weights(w, (1, 0))])
             if has_bias:
                 y = c._node("Add", [y, c.bias(op.inputs[2])])
         else:

@@ -1,9 +1,16 @@
 """Builds .tflite files layer by layer, in float32 or in 8 bits, with random weights.
 
 Tensors are numbers, as in the file. The code that makes a tensor chooses its quantisation:
-`Quantization(scale, zero_point)`, or None in float models. Weights follow the kind of the model.
-They are float32, uint8 with one scale and a zero point that is not in the middle, or int8. Weights
-of int8 have a scale for each output channel.
+`Quantization(scale, zero_point)`, or None for float32. Weights follow the kind of the model:
+
+  FLOAT    float32
+  FLOAT16  float16 in the file, behind DEQUANTIZE
+  DYNAMIC  int8 with a scale for each output channel. Activations are float32, and LiteRT rounds
+           those of each row to 8 bits before it multiplies (dynamic-range quantisation)
+  UINT8    uint8 with one scale and a zero point that is not in the middle
+  INT8     int8 with a scale for each output channel
+
+Activations are float32, except for UINT8 and INT8.
 """
 
 import dataclasses
@@ -12,10 +19,11 @@ import flatbuffers
 import numpy as np
 from ai_edge_litert import schema_py_generated as schema
 
-FLOAT, UINT8, INT8 = "float", "uint8", "int8"
-_DTYPES = {FLOAT: np.float32, UINT8: np.uint8, INT8: np.int8}
+FLOAT, FLOAT16, DYNAMIC, UINT8, INT8 = "float", "float16", "dynamic", "uint8", "int8"
+_DTYPES = {UINT8: np.uint8, INT8: np.int8}  # of activations; float32 otherwise
 _TYPES = {
     np.dtype(np.float32): schema.TensorType.FLOAT32,
+    np.dtype(np.float16): schema.TensorType.FLOAT16,
     np.dtype(np.int32): schema.TensorType.INT32,
     np.dtype(np.uint8): schema.TensorType.UINT8,
     np.dtype(np.int8): schema.TensorType.INT8,
@@ -37,7 +45,7 @@ class TfliteWriter:
 
     def __init__(self, kind=FLOAT, seed=1):
         self.kind = kind
-        self._dtype = np.dtype(_DTYPES[kind])
+        self._dtype = np.dtype(_DTYPES.get(kind, np.float32))
         self._random = np.random.default_rng(seed)
         self._subgraph = schema.SubGraphT()
         self._subgraph.tensors, self._subgraph.operators = [], []
@@ -57,7 +65,7 @@ class TfliteWriter:
 
     def range(self, low, high):
         """The activations' quantisation for real values of [low, high]; None for float models."""
-        if self.kind == FLOAT:
+        if self._is_float:
             return None
         least = np.iinfo(self._dtype).min
         scale = (high - low) / 255
@@ -76,9 +84,8 @@ class TfliteWriter:
         """Random weights; `axis` is that of the output channels. With a gain of 1, values behind a
         ReLU keep their size."""
         deviation = float(gain * np.sqrt(2 / fan_in))
-        if self.kind == FLOAT:
-            values = self._random.standard_normal(shape, np.float32) * np.float32(deviation)
-            return self.constant(values)
+        if self.kind in (FLOAT, FLOAT16):
+            return self._floats(self._random.standard_normal(shape, np.float32) * np.float32(deviation))
         if self.kind == UINT8:
             zero_point = int(self._random.integers(110, 146))
             # The shorter side of the range holds three standard deviations.
@@ -93,14 +100,25 @@ class TfliteWriter:
 
     def bias(self, x, weights, count):
         values = self._random.uniform(-0.5, 0.5, count)
-        if self.kind == FLOAT:
-            return self.constant(values.astype(np.float32))
+        if self._is_float:
+            return self._floats(values.astype(np.float32))
         found = self._subgraph.tensors[weights].quantization
         scales = np.asarray(found.scale, np.float64) * self.quantization(x).scale
         quantized = np.rint(values / scales).astype(np.int32)
         if len(scales) == 1:
             return self.constant(quantized, Quantization(float(scales[0]), 0))
         return self.constant(quantized, (scales, 0))
+
+    @property
+    def _is_float(self):
+        return self._dtype == np.float32
+
+    def _floats(self, values):
+        """A float32 constant, which the file of a FLOAT16 model has in float16."""
+        if self.kind != FLOAT16:
+            return self.constant(values)
+        stored = self.constant(values.astype(np.float16))
+        return self._operator("DEQUANTIZE", (stored,), values.shape, None, schema.DequantizeOptionsT(), 3)
 
     def _tensor(self, shape, dtype, quantization=None, values=None, name=None, variable=False):
         tensor = schema.TensorT()
@@ -190,6 +208,7 @@ class TfliteWriter:
         options = schema.FullyConnectedOptionsT()
         options.fusedActivationFunction = activation
         options.keepNumDims = len(self.shape(x)) > 2
+        options.asymmetricQuantizeInputs = self.kind == DYNAMIC
         shape = self.shape(x)[:-1] + (count,)
         inputs = (x, w, self.bias(x, w, count))
         return self._operator("FULLY_CONNECTED", inputs, shape, quantization, options, 5)
@@ -271,8 +290,9 @@ class TfliteWriter:
     def softmax(self, x):
         options = schema.SoftmaxOptionsT()
         options.beta = 1.0
-        least = 0 if self.kind == FLOAT else np.iinfo(self._dtype).min
-        quantization = None if self.kind == FLOAT else Quantization(1 / 256, int(least))
+        quantization = None
+        if not self._is_float:
+            quantization = Quantization(1 / 256, int(np.iinfo(self._dtype).min))
         return self._operator("SOFTMAX", (x,), self.shape(x), quantization, options, 2)
 
     def reshape(self, x, shape):

@@ -1,17 +1,18 @@
-"""Transformers with random weights as .tflite files, for measurements of speed."""
+"""Transformers with random weights as .tflite files, for measurements of speed. `kind` is FLOAT,
+FLOAT16 or DYNAMIC of tflite_writer."""
 
 import numpy as np
 
 from peers import tflite_writer as tfl
 
 
-class MobileBert:
+class _MobileBert:
     """Sun et al., MobileBERT, 2020, table 1: 24 layers behind the embedding."""
 
     HIDDEN, INNER, HEADS, LAYERS, STACKS, LENGTH = 512, 128, 4, 24, 4, 128
 
-    def __init__(self):
-        self._writer = tfl.TfliteWriter()
+    def __init__(self, kind):
+        self._writer = tfl.TfliteWriter(kind)
 
     def _norm(self, x):
         """The paper's NoNorm: a factor and a summand for each channel."""
@@ -51,14 +52,18 @@ class MobileBert:
         for _ in range(self.LAYERS):
             x = self._layer(x)
         x = self._writer.fully_connected(x, 2)
-        return self._writer.finish([x], "MobileBERT behind its embedding, random weights")
+        return self._writer.finish([x], f"MobileBERT behind its embedding, {self._writer.kind}, random weights")
+
+
+def mobilebert(kind):
+    return _MobileBert(kind).build()
 
 
 class _Encoder:
     """Layers of attention and of a network for each token: Vaswani et al., 2017."""
 
-    def __init__(self, hidden, heads, inner):
-        self.writer = tfl.TfliteWriter()
+    def __init__(self, kind, hidden, heads, inner):
+        self.writer = tfl.TfliteWriter(kind)
         self._hidden, self._heads, self._inner = hidden, heads, inner
 
     def _split(self, x):
@@ -98,19 +103,19 @@ class _Encoder:
         return self.writer.add(x, self.writer.constant(values.astype(np.float32)))
 
 
-def minilm(length=128):
+def minilm(kind, length=128):
     """Wang et al., MiniLM, 2020: sentence embedding by 6 layers of 384, behind the embedding."""
-    encoder = _Encoder(hidden=384, heads=12, inner=1536)
+    encoder = _Encoder(kind, hidden=384, heads=12, inner=1536)
     x = encoder.writer.layer_norm(encoder.writer.input((1, length, 384)))
     for _ in range(6):
         x = encoder.norm_behind(x)
     return encoder.writer.finish([encoder.writer.mean(x, 1, keep=False)],
-                                 "MiniLM L6 behind its embedding, random weights")
+                                 f"MiniLM L6 behind its embedding, {kind}, random weights")
 
 
-def vit_tiny():
+def vit_tiny(kind):
     """Touvron et al., DeiT, 2021: ViT-Ti with patches of 16 x 16 of 224 x 224 pixels."""
-    encoder = _Encoder(hidden=192, heads=3, inner=768)
+    encoder = _Encoder(kind, hidden=192, heads=3, inner=768)
     writer = encoder.writer
     x = writer.conv(writer.input((1, 224, 224, 3)), 16, 16, 192, tfl.NONE)
     x = writer.reshape(x, (1, 196, 192))
@@ -120,12 +125,12 @@ def vit_tiny():
         x = encoder.norm_before(x)
     x = writer.mean(writer.layer_norm(x), 1, keep=False)
     return writer.finish([writer.softmax(writer.fully_connected(x, 1000))],
-                         "ViT-Ti/16 224 with averaged tokens, random weights")
+                         f"ViT-Ti/16 224 with averaged tokens, {kind}, random weights")
 
 
-def whisper_tiny(frames=3000):
+def whisper_tiny(kind, frames=3000):
     """Radford et al., Whisper, 2022: the encoder of `tiny` for 30 s of sound."""
-    encoder = _Encoder(hidden=384, heads=6, inner=1536)
+    encoder = _Encoder(kind, hidden=384, heads=6, inner=1536)
     writer = encoder.writer
     x = writer.input((1, 1, frames, 80))
     x = writer.gelu(writer.conv(x, 3, 1, 384, tfl.NONE))
@@ -133,4 +138,4 @@ def whisper_tiny(frames=3000):
     x = encoder.positions(writer.reshape(x, (1, frames // 2, 384)))
     for _ in range(4):
         x = encoder.norm_before(x)
-    return writer.finish([writer.layer_norm(x)], "Whisper tiny's encoder, random weights")
+    return writer.finish([writer.layer_norm(x)], f"Whisper tiny's encoder, {kind}, random weights")
