@@ -2,7 +2,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "base/float16.h"
 #include "case_for_test.h"
+#include "cpu/model_for_test.h"
 #include "kernels/kernel_list.h"
 #include "ops/testing/searched_case.h"
 #include "vulkan_driver.h"
@@ -116,6 +118,38 @@ void checkOperations(hal::Device& device, unsigned rounds,
     cases += taken;
   }
   std::cout << operations << " operations, " << cases << " cases\n";
+}
+
+// They become constants before the kernels are chosen.
+TEST_F(VulkanKernels, WeightsMayBeStoredInAnotherType) {
+  using enum OperandType;
+  cpu::testing::TestModel test;
+  const uint32_t x = test.input({2, 3});
+  const uint32_t y = test.output({2, 2});
+  std::vector<uint16_t> halves;
+  for (const float value : {1.0f, -2.0f, 0.5f, 4.0f, 0.25f, -1.0f}) {
+    halves.push_back(toFloat16(value).bits);
+  }
+  const uint32_t stored = test.constant<uint16_t>(TENSOR_FLOAT16, {2, 3}, halves);
+  const uint32_t bytes = test.constant<int8_t>(TENSOR_QUANT8_ASYMM_SIGNED, {2}, {4, -8});
+  test.model().main.operands[bytes].scale = 0.5f;
+  const uint32_t weights = test.temporary({2, 3});
+  const uint32_t bias = test.temporary({2});
+  test.operation(OperationType::CAST, {stored}, {weights})
+      .operation(OperationType::DEQUANTIZE, {bytes}, {bias})
+      .operation(OperationType::FULLY_CONNECTED, {x, weights, bias, test.int32(0)}, {y});
+  const Result<ValidModel> model = validated(test.model());
+  ASSERT_TRUE(model.ok()) << model.status().toString();
+  const auto prepared = device_->prepareModel(*model, {});
+  ASSERT_TRUE(prepared.ok()) << prepared.status().toString();
+  std::vector<float> in = {1, 2, 3, 4, 5, 6};
+  std::vector<float> out(4);
+  hal::Request request;
+  request.inputs = {testing::argumentFor(in)};
+  request.outputs = {testing::argumentFor(out)};
+  const hal::ExecutionResult result = (*prepared)->executeSynchronously(request, {});
+  ASSERT_TRUE(result.status.ok()) << result.status.toString();
+  EXPECT_THAT(out, ::testing::ElementsAre(0.5f, -2.5f, -1.0f, 7.25f));
 }
 
 TEST_F(VulkanKernels, AreTheReference) { checkOperations(*device_, 6); }

@@ -32,18 +32,6 @@ hal::DeviceInfo describe(const VulkanDevice& device, const DriverSettings& setti
   return info;
 }
 
-Result<std::shared_ptr<hal::PreparedModel>> prepareOn(const std::shared_ptr<VulkanDevice>& device,
-                                                      std::shared_ptr<const Model> model,
-                                                      const Sharing& sharing) {
-  Recording recording(model->main.operands.size(), device->forms());
-  const std::vector<Status> answers = recordModel(*model, device->mostBytes(), recording);
-  for (size_t i = 0; i < answers.size(); ++i) {
-    HALYARD_RETURN_IF_ERROR(Status(answers[i]), "{}",
-                            operationText(i, model->main.operations[i].type));
-  }
-  return VulkanModel::create(device, std::move(model), recording, sharing);
-}
-
 class VulkanDriver final : public hal::Device {
  public:
   VulkanDriver(std::shared_ptr<VulkanDevice> device, hal::DeviceInfo info,
@@ -107,7 +95,7 @@ class VulkanDriver final : public hal::Device {
     Sharing sharing = {options.priority};
     if (speeds_ != nullptr) sharing.speed = speeds_->speedOf(device_);
     const auto make = [device = device_, sharing](std::shared_ptr<const Model> given) {
-      return prepareOn(device, std::move(given), sharing);
+      return VulkanModel::prepare(device, std::move(given), sharing);
     };
     HALYARD_ASSIGN_OR_RETURN(std::shared_ptr<hal::PreparedModel> whole, make(model.share()));
     return std::shared_ptr<hal::PreparedModel>(

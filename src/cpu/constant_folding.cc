@@ -4,22 +4,25 @@
 
 #include <cerrno>
 
+#include "base/float16.h"
 #include "base/work_limit.h"
 #include "cpu/block_pool.h"
 #include "cpu/execution_plan.h"
+#include "ops/elementwise.h"
 
 namespace halyard::cpu {
 namespace {
 
-bool isFoldable(const SubgraphPlan& plan, size_t index) {
+bool isFolded(const SubgraphPlan& plan, size_t index) {
   const Operation& operation = plan.subgraph->operations[index];
   if (operation.inputs.size() != 1 || operation.outputs.size() != 1) return false;
   const uint32_t made = operation.outputs[0];
   const ops::Tensor& tensor = plan.tensors[made];
-  return plan.tensors[operation.inputs[0]].data != nullptr && plan.settled[index] &&
+  const ops::Tensor& from = plan.tensors[operation.inputs[0]];
+  return from.data != nullptr && plan.settled[index] &&
          tensor.type == OperandType::TENSOR_FLOAT32 &&
          plan.subgraph->operands[made].lifetime == Lifetime::TEMPORARY_VARIABLE &&
-         plan.definitions[index]->type == OperationType::DEQUANTIZE;
+         isFoldable(plan.definitions[index]->type, from.type);
 }
 
 Result<Mapping> reserve(size_t bytes) {
@@ -34,12 +37,17 @@ Result<Mapping> reserve(size_t bytes) {
 
 }  // namespace
 
+bool isFoldable(OperationType type, OperandType from) {
+  return type ==
+         (from == OperandType::TENSOR_FLOAT16 ? OperationType::CAST : OperationType::DEQUANTIZE);
+}
+
 Result<FoldedConstants> findFolded(SubgraphPlan* plan, uint64_t mostBytes) {
   constexpr size_t kAlignment = BlockPool::kAlignment;
   FoldedConstants found;
   size_t end = 0;
   for (size_t i = 0; i < plan->subgraph->operations.size(); ++i) {
-    if (!isFoldable(*plan, i)) continue;
+    if (!isFolded(*plan, i)) continue;
     const size_t bytes = byteSizeOf(plan->tensors[plan->subgraph->operations[i].outputs[0]]);
     if (bytes == 0 || bytes > mostBytes || end > mostBytes - bytes) continue;
     found.list.push_back({i, nullptr, bytes});
@@ -66,6 +74,10 @@ Status computeFolded(const SubgraphPlan& plan, const FoldedConstant& folded, con
   input.data = const_cast<void*>(from);  // kernels do not write to inputs
   output.data = to;
   ops::OperationContext context({&input, 1}, {&output, 1}, &services);
+  if (input.type == OperandType::TENSOR_FLOAT16) {
+    ops::applyUnary<Float16, float>(context, [](Float16 half) { return toFloat(half); });
+    return okStatus();
+  }
   HALYARD_RETURN_IF_ERROR(ops::runReference(*plan.definitions[folded.operation], context), "{}",
                           operationText(folded.operation, operation.type));
   return okStatus();

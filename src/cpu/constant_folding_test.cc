@@ -5,11 +5,15 @@
 #include <sys/mman.h>
 
 #include <algorithm>
+#include <cstring>
 #include <numeric>
 
+#include "base/float16.h"
 #include "cpu/execution_plan.h"
 #include "cpu/executor.h"
+#include "cpu/folded_model.h"
 #include "cpu/model_for_test.h"
+#include "halyard/driver/constants.h"
 #include "ops/inline_services.h"
 
 namespace halyard::cpu {
@@ -100,6 +104,36 @@ TEST(ConstantFoldingTest, ScalesByChannel) {
   EXPECT_EQ(run(test), (std::vector<float>{2.0f, -3.0f, 13.0f, -1023.0f}));
 }
 
+TEST(ConstantFoldingTest, HalvesBecomeFloats) {
+  TestModel test;
+  const uint32_t x = test.input({4});
+  const uint32_t y = test.output({4});
+  const uint32_t halves = test.constant<uint16_t>(
+      TENSOR_FLOAT16, {4},
+      {toFloat16(1).bits, toFloat16(-2.5f).bits, toFloat16(65504).bits, toFloat16(0x1p-24f).bits});
+  const uint32_t weights = test.temporary({4});
+  test.operation(OperationType::CAST, {halves}, {weights}).add(x, weights, y);
+  EXPECT_TRUE(planOf(test).main.isFolded[0]);
+  EXPECT_EQ(run(test), (std::vector<float>{2.0f, -1.5f, 65505.0f, 1.0f + 0x1p-24f}));
+}
+
+TEST(ConstantFoldingTest, AModelMayHaveTheConstantsInstead) {
+  TestModel test = sum(40);
+  const auto model = test.share();
+  const auto folded = withFoldedConstants(model);
+  ASSERT_TRUE(folded.ok()) << folded.status().toString();
+  ASSERT_EQ((*folded)->main.operations.size(), 1u);
+  const Operand& weights = (*folded)->main.operands[model->main.operations[0].outputs[0]];
+  const auto bytes = constantData(**folded, weights);
+  ASSERT_TRUE(bytes.ok()) << bytes.status().toString();
+  ASSERT_EQ(bytes->size(), 40 * sizeof(float));
+  float value = 0;
+  std::memcpy(&value, bytes->data() + 7 * sizeof(float), sizeof value);
+  EXPECT_EQ(value, realOf(someBytes(40)[7]));
+  // Without such constants it stays as it is.
+  EXPECT_EQ(*withFoldedConstants(*folded), *folded);
+}
+
 TEST(ConstantFoldingTest, LargeOnesMayComeLater) {
   const TestModel test = sum(4096);
   const ExecutionPlan plan = planOf(test, ConstantReading::LARGE_LATER);
@@ -141,6 +175,16 @@ TEST(ConstantFoldingTest, AnythingElseIsComputed) {
     const uint32_t between = test.temporary({8});
     const uint32_t y = test.output({8});
     test.operation(OperationType::DEQUANTIZE, {x}, {between}).add(between, between, y);
+    EXPECT_FALSE(planOf(test).main.isFolded[0]);
+  }
+  {
+    SCOPED_TRACE("a cast of other numbers");
+    TestModel test;
+    const uint32_t x = test.input({8});
+    const uint32_t y = test.output({8});
+    const uint32_t between = test.temporary({8});
+    const uint32_t whole = test.constant<int32_t>(TENSOR_INT32, {8}, std::vector<int32_t>(8, 3));
+    test.operation(OperationType::CAST, {whole}, {between}).add(x, between, y);
     EXPECT_FALSE(planOf(test).main.isFolded[0]);
   }
   {

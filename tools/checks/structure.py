@@ -37,7 +37,7 @@ MENTIONS = {
     "drivers/vulkan/kernels/window.cc": (3, "the shader's function for each operation"),
     "src/client/sum_model.cc": (1, "a small model that shows that a device works"),
     "src/conformance/variants.cc": (2, "the operations that make an input internal"),
-    "src/cpu/constant_folding.cc": (1, "only constants behind DEQUANTIZE are computed early"),
+    "src/cpu/constant_folding.cc": (2, "constants behind DEQUANTIZE, and CAST of float16, are computed early"),
     "src/ops/quantized_sequence_lstm.cc": (1, "each step of the sequence is a QUANTIZED_LSTM"),
     "src/ops/shape.cc": (1, "SHAPE takes the types that RANK takes"),
     "src/workloads/control_flow.cc": (6, "models to measure"),

@@ -4,9 +4,11 @@
 #include <cstring>
 
 #include "cpu/arena_plan.h"
+#include "cpu/folded_model.h"
 #include "halyard/driver/constants.h"
 #include "halyard/driver/deadline.h"
 #include "halyard/driver/mapped_request.h"
+#include "plan/model_recording.h"
 
 namespace halyard::vulkandriver {
 namespace {
@@ -26,6 +28,19 @@ bool isTemporary(const Operand& operand) {
 }
 
 }  // namespace
+
+Result<std::shared_ptr<hal::PreparedModel>> VulkanModel::prepare(
+    const std::shared_ptr<VulkanDevice>& device, std::shared_ptr<const Model> model,
+    const Sharing& sharing) {
+  HALYARD_ASSIGN_OR_RETURN(model, cpu::withFoldedConstants(std::move(model)));
+  Recording recording(model->main.operands.size(), device->forms());
+  const std::vector<Status> answers = recordModel(*model, device->mostBytes(), recording);
+  for (size_t i = 0; i < answers.size(); ++i) {
+    HALYARD_RETURN_IF_ERROR(Status(answers[i]), "{}",
+                            operationText(i, model->main.operations[i].type));
+  }
+  return create(device, std::move(model), recording, sharing);
+}
 
 Result<std::shared_ptr<hal::PreparedModel>> VulkanModel::create(
     std::shared_ptr<VulkanDevice> device, std::shared_ptr<const Model> model,

@@ -16,6 +16,12 @@ namespace halyard::vulkandriver {
 
 class VulkanModel : public hal::PreparedModel {
  public:
+  // Constants that operations make of constants are made now. Errors name the operation that the
+  // device does not support.
+  static Result<std::shared_ptr<hal::PreparedModel>> prepare(
+      const std::shared_ptr<VulkanDevice>& device, std::shared_ptr<const Model> model,
+      const Sharing& sharing);
+  // The same for a recording of the model.
   static Result<std::shared_ptr<hal::PreparedModel>> create(std::shared_ptr<VulkanDevice> device,
                                                             std::shared_ptr<const Model> model,
                                                             const Recording& recording,

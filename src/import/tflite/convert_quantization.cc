@@ -70,16 +70,22 @@ Status checkFoldable(const FileTensor& tensor) {
 // Up to this size, the model itself has the floats.
 constexpr size_t kMostFoldedHere = 128;
 
-// Returns the constant as an input of NNAPI's DEQUANTIZE; nullopt if that does not support it.
+// Returns the constant as an input of NNAPI's DEQUANTIZE, or of CAST for float16; nullopt if the
+// operation does not support it.
 std::optional<Operand> dequantizable(const FileTensor& tensor) {
-  const bool isInt8 = tensor.type == tfl::TensorType::INT8;
-  const auto isPositive = [](float scale) { return scale > 0 && std::isfinite(scale); };
-  if ((!isInt8 && tensor.type != tfl::TensorType::UINT8) || tensor.dims.empty() ||
-      tensor.dims.size() > 4 || !std::ranges::all_of(tensor.scales, isPositive)) {
-    return std::nullopt;
-  }
+  if (tensor.dims.empty() || tensor.dims.size() > 4) return std::nullopt;
   Operand operand;
   operand.dimensions = tensor.dims;
+  if (tensor.type == tfl::TensorType::FLOAT16) {
+    operand.type = OperandType::TENSOR_FLOAT16;
+    return operand;
+  }
+  const bool isInt8 = tensor.type == tfl::TensorType::INT8;
+  const auto isPositive = [](float scale) { return scale > 0 && std::isfinite(scale); };
+  if ((!isInt8 && tensor.type != tfl::TensorType::UINT8) ||
+      !std::ranges::all_of(tensor.scales, isPositive)) {
+    return std::nullopt;
+  }
   if (tensor.scales.size() == 1) {
     operand.type =
         isInt8 ? OperandType::TENSOR_QUANT8_ASYMM_SIGNED : OperandType::TENSOR_QUANT8_ASYMM;
@@ -189,14 +195,16 @@ constexpr Converter kQuantizationConverters[] = {
 
 namespace {
 
-// Returns the constant as floats, computed by a DEQUANTIZE.
+// Returns the constant as floats, computed by a DEQUANTIZE or CAST.
 Result<uint32_t> dequantized(GraphBuilder& builder, Operand bytes, const FileTensor& tensor,
                              std::string name) {
+  const OperationType type =
+      bytes.type == OperandType::TENSOR_FLOAT16 ? OperationType::CAST : OperationType::DEQUANTIZE;
   HALYARD_ASSIGN_OR_RETURN(const uint32_t from, builder.addFileConstant(std::move(bytes), tensor));
   HALYARD_ASSIGN_OR_RETURN(
       const uint32_t real,
       builder.addTemporary(OperandType::TENSOR_FLOAT32, tensor.dims, 0, 0, std::move(name)));
-  HALYARD_RETURN_IF_ERROR(builder.addOperation(OperationType::DEQUANTIZE, {from}, {real}));
+  HALYARD_RETURN_IF_ERROR(builder.addOperation(type, {from}, {real}));
   return real;
 }
 

@@ -85,8 +85,8 @@ Status castComplex(Node& node);
 // first one in the low half.
 Result<std::span<const uint8_t>> unpackedNibbles(GraphBuilder& builder, const FileTensor& tensor);
 // Returns the value of a quantised or float16 constant as TENSOR_FLOAT32. The result is a constant,
-// or the output of a DEQUANTIZE of one. With the DEQUANTIZE, weights stay as in the file, for
-// devices that have kTfliteExtension.
+// or the output of a DEQUANTIZE or CAST of one. With that, weights stay as in the file, for devices
+// that have kTfliteExtension: they compute such constants once.
 Result<uint32_t> foldedToFloat(GraphBuilder& builder, const FileTensor& tensor);
 
 // Returns the state of a recurrent layer: zeros for a variable, otherwise input i.

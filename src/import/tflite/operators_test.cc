@@ -351,12 +351,14 @@ TEST(Extension, StandsForOperationsOfTheApi) {
 }
 
 // For devices with the extension, which convert the weights to floats.
-TEST(Extension, WeightsOfBytesStayBytes) {
+TEST(Extension, WeightsStayAsInTheFile) {
   const auto imported = importTflite(byteWeights().bytes(), {.extension = ExtensionUse::PREFERRED});
   ASSERT_TRUE(imported.ok()) << imported.status().toString();
   std::vector<OperandType> sources;
   for (const Operation& operation : imported->model.main.operations) {
-    if (operation.type != OperationType::DEQUANTIZE) continue;
+    if (operation.type != OperationType::DEQUANTIZE && operation.type != OperationType::CAST) {
+      continue;
+    }
     const Operand& source = imported->model.main.operands[operation.inputs[0]];
     sources.push_back(source.type);
     if (source.type != OperandType::TENSOR_QUANT8_SYMM_PER_CHANNEL) continue;
@@ -368,12 +370,13 @@ TEST(Extension, WeightsOfBytesStayBytes) {
   using enum OperandType;
   // A tensor that two layers read exists once.
   EXPECT_THAT(sources, ElementsAre(TENSOR_QUANT8_ASYMM_SIGNED, TENSOR_QUANT8_SYMM_PER_CHANNEL,
-                                   TENSOR_QUANT8_ASYMM));
+                                   TENSOR_QUANT8_ASYMM, TENSOR_FLOAT16));
   EXPECT_TRUE(validateModel(imported->model).ok());
   const auto without = importTflite(byteWeights().bytes());
   ASSERT_TRUE(without.ok()) << without.status().toString();
   const std::vector<std::string> names = operationsOf(*without);
   EXPECT_EQ(std::count(names.begin(), names.end(), "DEQUANTIZE"), 0);
+  EXPECT_EQ(std::count(names.begin(), names.end(), "CAST"), 0);
 }
 
 TEST(Detection, KeepsTheOrderOfTheFile) {

@@ -85,8 +85,8 @@ ModelWriter int8LstmOfOneSequence();
 ModelWriter int8LstmTimeMajor();
 // float [2,3,3,2], scaled: CONV_2D 3x3, CONV_2D 1x1, FULLY_CONNECTED, all with weights of int8.
 ModelWriter dynamicRange();
-// float [4,24]: two FULLY_CONNECTED with the same int8 weights, one with a scale for each unit, and
-// a MUL by a dequantised constant of uint8.
+// float [4,24]: two FULLY_CONNECTED with the same int8 weights, and one with a scale for each unit.
+// A MUL by a dequantised constant of uint8. A FULLY_CONNECTED with weights of float16.
 ModelWriter byteWeights();
 // float [1,2,3] with an open batch: SHAPE -> STRIDED_SLICE -> PACK -> RESHAPE, in INT64, ARG_MAX.
 ModelWriter openShapes();

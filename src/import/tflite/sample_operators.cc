@@ -1,4 +1,5 @@
 // Sample models of single operators.
+#include "base/float16.h"
 #include "import/tflite/sample_models.h"
 
 namespace halyard::import {
@@ -423,6 +424,14 @@ ModelWriter byteWeights() {
   const int32_t real = b.w.floats("real", {4, 40});
   b.w.node(Op::DEQUANTIZE, {table}, {real});
   b.w.node(Op::MUL, {wide, real}, {b.floats({4, 40})});
+  std::vector<uint16_t> bits;
+  for (int i = 0; i < 192; ++i) bits.push_back(toFloat16(0.01f * static_cast<float>(i - 90)).bits);
+  const int32_t halves = b.w.floats("halves", {8, 24});
+  b.w.tensors.back().type = Type::FLOAT16;
+  b.w.tensors.back().data = bytesOf(bits);
+  const int32_t small = b.w.floats("small", {8, 24});
+  b.w.node(Op::DEQUANTIZE, {halves}, {small});
+  dense(between, small, 8, b.floats({4, 8}));
   return b.w;
 }
 
