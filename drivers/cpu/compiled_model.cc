@@ -183,9 +183,8 @@ hal::ExecutionResult CompiledModel::runWithMemory(const hal::ExecuteOptions& opt
   if (result.status.ok() && !stepsMade_.hasSucceeded()) result.status = awaitSteps(options);
   if (!result.status.ok()) return result;
   const WorkLimit limit{options.deadline, options.cancel};
-  const bool limited = options.deadline || options.cancel.stop_possible();
-  const bool limitsSteps = limited && !isShort_.load(std::memory_order_relaxed);
-  const WorkLimitScope scope(limitsSteps ? &limit : nullptr);
+  const bool isLimited = options.deadline || options.cancel.stop_possible();
+  const WorkLimitScope scope(isLimited ? &limit : nullptr);
   const ThreadShare::Execution execution(resources_.threads);
   std::unique_ptr<cpu::StepRun> run;
   std::unique_ptr<Workspace> workspace;
@@ -194,9 +193,7 @@ hal::ExecutionResult CompiledModel::runWithMemory(const hal::ExecuteOptions& opt
     workspace = resources_.workspaces->take(plan_.main.steps->places.bytes, resources_.threads);
     run->bindArena(workspace->arena.get());
     workspace->kernels.beginRun(dividesLoops_);
-    const hal::TimePoint started = limitsSteps ? hal::Clock::now() : hal::TimePoint();
     result = body(*run, *workspace);
-    if (limitsSteps && result.status.ok()) noteLength(hal::Clock::now() - started);
   } catch (const WorkAbandoned&) {
     result.status = cpu::checkMayGoOn(options, ResultCode::MISSED_DEADLINE_TRANSIENT);
   } catch (const std::bad_alloc&) {
@@ -234,13 +231,6 @@ hal::ExecutionResult CompiledModel::execute(std::span<const cpu::Argument> input
   hal::ExecutionResult result = run(inputs, outputs, options);
   if (result.status.ok()) result.outputShapes = outputShapes();
   return result;
-}
-
-// The time of own kernels depends on the operands' dimensions, not on their values.
-void CompiledModel::noteLength(hal::Clock::duration taken) {
-  constexpr std::chrono::microseconds kShort{200};
-  const auto isOwn = [](const Step& step) { return step.kernel != nullptr; };
-  if (taken < kShort && std::ranges::all_of(plan_.main.steps->steps, isOwn)) isShort_ = true;
 }
 
 std::vector<hal::OutputShape> CompiledModel::outputShapes() const {

@@ -126,7 +126,6 @@ class CompiledModel final : private IdleMemory::Keeper {
   std::unique_ptr<cpu::StepRun> takeRun();
   void keepRun(std::unique_ptr<cpu::StepRun> run);
   bool releaseUnusedSince(IdleMemory::Clock::time_point before) override;
-  void noteLength(hal::Clock::duration taken);
 
   cpu::ExecutionPlan plan_;
   const Resources resources_;
@@ -134,8 +133,6 @@ class CompiledModel final : private IdleMemory::Keeper {
   size_t releasedBytes_ = 0;
   size_t packedBytes_ = 0;
   bool dividesLoops_ = false;
-  // True after a run that was so short that its steps need not check for a limit.
-  std::atomic<bool> isShort_ = false;
   std::mutex mutex_;
   std::unique_ptr<cpu::StepRun> kept_;
   IdleMemory::Clock::time_point keptSince_;

@@ -10,6 +10,9 @@
 namespace halyard::cpu {
 namespace {
 
+// Loops that check the limit of the work do so about as often (base/work_limit.h).
+constexpr std::chrono::microseconds kShortStep{400};
+
 // The values that control flow has made. Their memory returns to the execution's blocks.
 struct Values {
   explicit Values(BlockPool& pool) : blocks(pool) {}
@@ -29,6 +32,7 @@ StepRun::StepRun(const SubgraphPlan& plan)
     : plan_(plan),
       steps_(*plan.steps),
       views_(steps_.steps.size()),
+      isShort_(steps_.steps.size()),
       inputCopies_(steps_.copiesInput.size()),
       outputs_(plan.subgraph->outputIndexes.size()) {
   data_.reserve(plan.tensors.size());
@@ -83,10 +87,18 @@ Status StepRun::run(const RunServices& services, std::vector<std::chrono::nanose
     const trace::Scope mark(
         trace::Layer::DRIVER, trace::Phase::COMPUTATION, name,
         {.operation = static_cast<int32_t>(step.operation), .subgraph = number});
-    const hal::TimePoint started = times != nullptr ? hal::Clock::now() : hal::TimePoint();
+    const bool isShort = isShort_[index];
+    const WorkLimitScope scope(isShort ? nullptr : currentWorkLimit());
+    const bool isTimed = times != nullptr || !isShort;
+    const hal::TimePoint started = isTimed ? hal::Clock::now() : hal::TimePoint();
     Status status = runStep(step, index, services);
     services.kernels.reset();
-    if (times != nullptr) (*times)[index] += hal::Clock::now() - started;
+    if (isTimed) {
+      const hal::Clock::duration taken = hal::Clock::now() - started;
+      if (times != nullptr) (*times)[index] += taken;
+      // The time of a kernel depends on the operands' dimensions, not on their values.
+      if (status.ok() && step.kernel != nullptr && taken < kShortStep) isShort_[index] = true;
+    }
     HALYARD_RETURN_IF_ERROR(std::move(status), "{}", textOf(step));
   }
   deliver();

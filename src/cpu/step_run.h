@@ -26,7 +26,8 @@ class StepRun {
   void bindInput(size_t i, void* data, bool shared);
   void bindOutput(size_t i, void* data);
 
-  // Runs all steps. Adds the time of each step to `times`, if any.
+  // Runs all steps within the limits of the execution. Adds the time of each step to `times`, if
+  // any.
   Status run(const RunServices& services, std::vector<std::chrono::nanoseconds>* times = nullptr);
 
  private:
@@ -44,8 +45,11 @@ class StepRun {
   const SubgraphPlan& plan_;
   const StepPlan& steps_;
   std::byte* arena_ = nullptr;
-  std::vector<void*> data_;                    // by operand
-  std::vector<View> views_;                    // by step
+  std::vector<void*> data_;  // by operand
+  std::vector<View> views_;  // by step
+  // By step: whether it has been so short that only the time before it is checked for a limit. The
+  // checks within a loop divide it into short ranges, which can take longer.
+  std::vector<bool> isShort_;
   std::vector<BlockPool::Block> inputCopies_;  // by input
   std::vector<void*> outputs_;                 // by output
 };
