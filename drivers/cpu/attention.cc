@@ -2,6 +2,8 @@
 #include "attention.h"
 
 #include <algorithm>
+#include <array>
+#include <cmath>
 
 #include "ops/axis_lines.h"
 
@@ -17,12 +19,15 @@ class AttentionMatcher {
   explicit AttentionMatcher(const FusionGraph& graph) : graph_(graph) {}
 
   std::optional<Attention> match(size_t last) {
-    const auto values = productOf(last);
+    const auto product = takeProductOf(last);
+    const auto values = product ? productOf(*product) : std::nullopt;
     if (!values || values->adjointLeft || values->adjointRight) return std::nullopt;
     const auto scores = takeSoftmax(values->left);
     if (!scores || !(takeMasked(*scores) || takeProduct(*scores))) return std::nullopt;
     found_.inputs.insert(found_.inputs.begin() + 2, values->right);
-    return takeShape(*values) ? std::optional(found_) : std::nullopt;
+    if (!takeShape()) return std::nullopt;
+    takeHeads();
+    return found_;
   }
 
  private:
@@ -127,18 +132,8 @@ class AttentionMatcher {
     return batch;
   }
 
-  // Scores are queries times keys, perhaps multiplied with a constant or divided by one.
-  bool takeProduct(uint32_t scores) {
-    for (const OperationType type : {OperationType::MUL, OperationType::DIV}) {
-      const OperandIndexes* const factors = arithmetic(scores, type);
-      if (factors == nullptr) continue;
-      found_.before.push_back(*graph_.producer(scores));
-      const auto scaled = takeFactor(*factors, type);
-      return scaled && graph_.tensor(*scaled).dims == graph_.tensor(scores).dims &&
-             takeMatrices(*scaled);
-    }
-    return takeMatrices(scores);
-  }
+  // Scores are queries times keys, perhaps with a constant factor.
+  bool takeProduct(uint32_t scores) { return takeMatrices(takeScale(scores)); }
 
   // The factor that is no constant. A constant that is not positive would turn the order of scores.
   std::optional<uint32_t> takeFactor(const OperandIndexes& factors, OperationType type) {
@@ -148,24 +143,85 @@ class AttentionMatcher {
       if (constant.data == nullptr || constant.elementCount() != 1) continue;
       const float value = *constant.as<float>();
       if (!(value > 0)) return std::nullopt;
-      found_.shape.factor = type == OperationType::MUL ? value : 1 / value;
+      found_.shape.factor *= type == OperationType::MUL ? value : 1 / value;
       return factors[at];
     }
     return std::nullopt;
+  }
+
+  // The BATCH_MATMUL that makes the result, whose heads operation `last` may put side by side.
+  std::optional<size_t> takeProductOf(size_t last) {
+    const uint32_t result = graph_.operation(last).outputs[0];
+    const size_t heads = headsTurned(last, true);
+    if (heads == 0) {
+      const auto reader = graph_.onlyReader(result);
+      // The attention then ends with the transposition.
+      return reader && headsTurned(*reader, true) != 0 ? std::nullopt : std::optional(last);
+    }
+    found_.shape.resultHeads = heads;
+    return producerOf(graph_.operation(last).inputs[0]);
+  }
+
+  // The heads where operation `i` turns [batch][rows][heads][columns] to
+  // [batch][heads][rows][columns], or back if `isBack`; otherwise 0. Also 0 where the kernel should
+  // not read or write them so.
+  size_t headsTurned(size_t i, bool isBack) const {
+    const OperandIndexes& inputs = graph_.operation(i).inputs;
+    if (graph_.definition(i).type != OperationType::TRANSPOSE || !isFloat(inputs[0]) ||
+        inputs.size() < 2 || inputOf(i, 0).rank() != 4 || inputOf(i, 1).data == nullptr) {
+      return 0;
+    }
+    constexpr std::array<int32_t, 4> kOrder = {0, 2, 1, 3};
+    if (!std::equal(kOrder.begin(), kOrder.end(), inputOf(i, 1).as<int32_t>())) return 0;
+    const Shape& dims = inputOf(i, 0).dims;
+    const size_t heads = dims[isBack ? 1 : 2];
+    return canHaveHeads(heads, dims[3]) ? heads : 0;
+  }
+
+  // Reads operands whose heads lie side by side where they are.
+  void takeHeads() {
+    AttentionShape& shape = found_.shape;
+    takeHeadsOf(0, &shape.queryHeads);
+    if (!shape.areKeysColumns) takeHeadsOf(1, &shape.keyHeads);
+    takeHeadsOf(2, &shape.valueHeads);
+  }
+  void takeHeadsOf(size_t input, size_t* heads) {
+    const uint32_t operand = found_.inputs[input];
+    const auto producer = graph_.producer(operand);
+    const size_t turned = producer ? headsTurned(*producer, false) : 0;
+    if (turned == 0 || !graph_.onlyReader(operand)) return;
+    found_.before.push_back(*producer);
+    found_.inputs[input] = graph_.operation(*producer).inputs[0];
+    *heads = turned;
   }
 
   bool takeMatrices(uint32_t scores) {
     const auto producer = producerOf(scores);
     const auto keys = producer ? productOf(*producer) : std::nullopt;
     if (!keys || keys->adjointLeft) return false;
-    found_.inputs = {keys->left, keys->right};
+    found_.inputs = {takeScale(keys->left), keys->right};
     found_.shape.areKeysColumns = !keys->adjointRight;
     return true;
   }
 
-  bool takeShape(const Product& values) {
+  // The values that `operand` is, which may be multiplied with a constant or divided by one.
+  uint32_t takeScale(uint32_t operand) {
+    for (const OperationType type : {OperationType::MUL, OperationType::DIV}) {
+      const OperandIndexes* const factors = arithmetic(operand, type);
+      const Attention before = found_;
+      const auto scaled = factors != nullptr ? takeFactor(*factors, type) : std::nullopt;
+      if (scaled && graph_.tensor(*scaled).dims == graph_.tensor(operand).dims) {
+        found_.before.push_back(*graph_.producer(operand));
+        return *scaled;
+      }
+      found_ = before;
+    }
+    return operand;
+  }
+
+  bool takeShape() {
     const Shape& left = graph_.tensor(found_.inputs[0]).dims;
-    const Shape& right = graph_.tensor(values.right).dims;
+    const Shape& right = graph_.tensor(found_.inputs[2]).dims;
     AttentionShape& shape = found_.shape;
     shape.batch = batchOf(left);
     shape.rows = left[left.size() - 2];
@@ -173,7 +229,7 @@ class AttentionMatcher {
     shape.keys = right[right.size() - 2];
     shape.width = right.back();
     return shape.rows >= kLeastRows && shape.depth <= kMostDepth && shape.beta > 0 &&
-           batchOf(right) == shape.batch;
+           std::isnormal(shape.factor) && batchOf(right) == shape.batch;
   }
 
   const FusionGraph& graph_;
@@ -183,7 +239,6 @@ class AttentionMatcher {
 }  // namespace
 
 std::optional<Attention> attentionAt(const FusionGraph& graph, size_t last) {
-  if (graph.definition(last).type != OperationType::BATCH_MATMUL) return std::nullopt;
   return AttentionMatcher(graph).match(last);
 }
 

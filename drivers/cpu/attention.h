@@ -18,8 +18,10 @@ struct Attention {
   AttentionShape shape;
 };
 
-// The attention that ends with operation `last`, a BATCH_MATMUL. Factor and mask may be left out.
-// Empty if `last` ends none, or if other operations read the values between.
+// The attention that ends with operation `last`: a BATCH_MATMUL, or the TRANSPOSE that puts its
+// heads side by side. Factor and mask may be left out. So may transpositions that take the heads of
+// queries, keys and values apart. Empty if `last` ends none, or if other operations read the values
+// between.
 std::optional<Attention> attentionAt(const FusionGraph& graph, size_t last);
 
 }  // namespace halyard::cpudriver

@@ -27,6 +27,12 @@ struct AttentionCase {
   int32_t axis = -1;      // of the softmax
   float beta = 1;
   bool areValuesHuge = false;  // constants near the largest float
+  bool isQueryScaled = false;
+  // Operands whose heads are taken apart, and the result, whose heads are put side by side.
+  bool hasQueryHeads = false;
+  bool hasKeyHeads = false;
+  bool hasValueHeads = false;
+  bool hasResultHeads = false;
 };
 
 Shape matrices(const AttentionCase& test, uint32_t rows, uint32_t columns) {
@@ -36,17 +42,38 @@ Shape matrices(const AttentionCase& test, uint32_t rows, uint32_t columns) {
   return dims;
 }
 
+Shape sideBySide(const Shape& dims) { return {dims[0], dims[2], dims[1], dims[3]}; }
+
+uint32_t heads(Builder& builder, uint32_t x, uint32_t y) {
+  builder.operation(TRANSPOSE, {x, builder.int32s({4}, {0, 2, 1, 3})}, {y});
+  return y;
+}
+
+// An input of the model, whose heads may lie side by side.
+uint32_t matrixInput(Builder& builder, const Shape& dims, bool hasHeads) {
+  if (!hasHeads) return builder.input(dims);
+  return heads(builder, builder.input(sideBySide(dims)), builder.tensor(dims));
+}
+
 std::shared_ptr<const Model> attention(const AttentionCase& test) {
   Builder builder;
   const Shape scoreDims = matrices(test, test.rows, test.keys);
-  const uint32_t queries = builder.input(matrices(test, test.rows, test.depth));
-  const uint32_t keys = builder.input(test.areKeysColumns ? matrices(test, test.depth, test.keys)
-                                                          : matrices(test, test.keys, test.depth));
+  const Shape queryDims = matrices(test, test.rows, test.depth);
+  uint32_t queries = matrixInput(builder, queryDims, test.hasQueryHeads);
+  if (test.isQueryScaled) {
+    const uint32_t scaled = builder.tensor(queryDims);
+    builder.operation(MUL, {queries, builder.floats({1}, {0.25f}), builder.int32(0)}, {scaled});
+    queries = scaled;
+  }
+  const uint32_t keys = matrixInput(builder,
+                                    test.areKeysColumns ? matrices(test, test.depth, test.keys)
+                                                        : matrices(test, test.keys, test.depth),
+                                    test.hasKeyHeads);
   const Shape valueDims = matrices(test, test.keys, test.width);
   const uint32_t values =
       test.areValuesHuge
           ? builder.floats(valueDims, std::vector<float>(*knownElementCount(valueDims), 3e38f))
-          : builder.input(valueDims);
+          : matrixInput(builder, valueDims, test.hasValueHeads);
   const uint32_t no = builder.boolean(false);
   uint32_t scores = builder.tensor(scoreDims);
   builder.operation(BATCH_MATMUL, {queries, keys, no, builder.boolean(!test.areKeysColumns)},
@@ -67,8 +94,11 @@ std::shared_ptr<const Model> attention(const AttentionCase& test) {
   const uint32_t shares = builder.tensor(scoreDims);
   builder.operation(SOFTMAX, {scores, builder.floatScalar(test.beta), builder.int32(test.axis)},
                     {shares});
-  builder.operation(BATCH_MATMUL, {shares, values, no, no},
-                    {builder.output(matrices(test, test.rows, test.width))});
+  const Shape resultDims = matrices(test, test.rows, test.width);
+  const uint32_t result =
+      test.hasResultHeads ? builder.tensor(resultDims) : builder.output(resultDims);
+  builder.operation(BATCH_MATMUL, {shares, values, no, no}, {result});
+  if (test.hasResultHeads) heads(builder, result, builder.output(sideBySide(resultDims)));
   return builder.take();
 }
 
@@ -90,6 +120,34 @@ TEST(AttentionTest, IsOneStep) {
       }
     }
   }
+}
+
+TEST(AttentionTest, ReadsAndWritesHeadsThatLieSideBySide) {
+  for (int which = 0; which < 16; ++which) {
+    SCOPED_TRACE(which);
+    AttentionCase test;
+    test.batch = {2, 3};
+    test.keys = 128;
+    test.isQueryScaled = which % 3 == 0;
+    test.scale = which % 2 == 0 ? Scale::PRODUCT : Scale::NONE;
+    test.hasQueryHeads = (which & 1) != 0;
+    test.hasKeyHeads = (which & 2) != 0;
+    test.hasValueHeads = (which & 4) != 0;
+    test.hasResultHeads = (which & 8) != 0;
+    expectSteps(attention(test), 1);
+    test.mask = {2, 3, 20, 128};
+    expectSteps(attention(test), 1);
+  }
+  // Columns of keys are turned before.
+  AttentionCase columns;
+  columns.hasKeyHeads = columns.areKeysColumns = true;
+  expectSteps(attention(columns), 2);
+  // Rows would lie 4,096 bytes apart.
+  AttentionCase wide;
+  wide.batch = {1, 16};
+  wide.depth = 64;
+  wide.hasQueryHeads = true;
+  expectSteps(attention(wide), 2);
 }
 
 TEST(AttentionTest, TakesAnySize) {

@@ -22,8 +22,12 @@ class AttentionKernel final : public Kernel {
       : shape_(shape),
         gemm_(floatGemm(ops::simdLevel())),
         functions_(floatFunctions(ops::simdLevel())),
-        keys_(gemm_, {1, shape.rows, shape.keys, shape.depth, false, !shape.areKeysColumns}),
-        values_(gemm_, {1, shape.rows, shape.width, shape.keys, false, false}),
+        queries_{shape.queryHeads, shape.rows, shape.depth},
+        keys_(gemm_, {1, shape.rows, shape.keys, shape.depth, false, !shape.areKeysColumns},
+              {shape.keyHeads, shape.keys, shape.depth}),
+        values_(gemm_, {1, shape.rows, shape.width, shape.keys, false, false},
+                {shape.valueHeads, shape.keys, shape.width}),
+        results_{shape.resultHeads, shape.rows, shape.width},
         scoresApart_(matmulRowStride(shape.keys * sizeof(float), sizeof(float)) / sizeof(float)) {
     const size_t rows = kScoreBytes / (scoresApart_ * sizeof(float));
     const size_t least = gemm_.micro.mostRows;
@@ -58,14 +62,28 @@ class AttentionKernel final : public Kernel {
     float* output;
   };
 
+  // Where the matrices of an operand are.
+  struct Places {
+    size_t heads;
+    size_t rows;
+    size_t columns;
+
+    size_t apart() const { return heads * columns; }  // elements from a row to the next
+    size_t first(size_t matrix) const {
+      return matrix / heads * rows * apart() + matrix % heads * columns;
+    }
+  };
+
   // One of the matrices on the right side, in panels.
   struct Right {
-    Right(const FloatGemm& gemm, const MatmulSizes& of)
-        : sizes(of), panels(divideUp(of.columns, gemm.panelColumns)) {
+    Right(const FloatGemm& gemm, const MatmulSizes& of, const Places& at)
+        : sizes(of), places(at), panels(divideUp(of.columns, gemm.panelColumns)) {
+      if (at.heads > 1) sizes.rightApart = at.apart();
       const size_t whole = (panels - 1) * gemm.panelColumns;
       packedElements = (whole + gemm.packedColumns(of.columns - whole)) * of.depth;
     }
-    const MatmulSizes sizes;
+    MatmulSizes sizes;
+    const Places places;
     const size_t panels;
     size_t packedElements = 0;  // of a matrix
   };
@@ -87,7 +105,7 @@ class AttentionKernel final : public Kernel {
           for (size_t i = begin; i < end; ++i) {
             const size_t matrix = i / right.panels;
             const size_t panel = i % right.panels;
-            packRightPanel(gemm_, right.sizes, from + matrix * right.sizes.rightElements(),
+            packRightPanel(gemm_, right.sizes, from + right.places.first(matrix),
                            panel * gemm_.panelColumns, columnsOf(right, panel),
                            to + matrix * right.packedElements + placeOf(right, panel));
           }
@@ -101,9 +119,9 @@ class AttentionKernel final : public Kernel {
     const size_t needed = rows * scoresApart_;
     if (buffer.size() < needed) buffer = AlignedBuffer<float>(needed);
     float* const scores = buffer.data();
-    const size_t first = batch * shape_.rows + begin;
-    multiply(keys_, memory.queries + first * shape_.depth, shape_.depth,
-             memory.keys + batch * keys_.packedElements, rows, scores, scoresApart_);
+    multiply(keys_, memory.queries + queries_.first(batch) + begin * queries_.apart(),
+             queries_.apart(), memory.keys + batch * keys_.packedElements, rows, scores,
+             scoresApart_);
     for (size_t r = 0; r < rows; ++r) {
       float* const row = scores + r * scoresApart_;
       if (memory.mask != nullptr) {
@@ -117,7 +135,7 @@ class AttentionKernel final : public Kernel {
       functions_.scale(row, shape_.keys, static_cast<float>(1 / sum));
     }
     multiply(values_, scores, scoresApart_, memory.values + batch * values_.packedElements, rows,
-             memory.output + first * shape_.width, shape_.width);
+             memory.output + results_.first(batch) + begin * results_.apart(), results_.apart());
   }
 
   void multiply(const Right& right, const float* left, size_t leftStride, const float* packed,
@@ -148,14 +166,21 @@ class AttentionKernel final : public Kernel {
   const AttentionShape shape_;
   const FloatGemm& gemm_;
   const FloatFunctions& functions_;
+  const Places queries_;
   const Right keys_;
   const Right values_;
+  const Places results_;
   const size_t scoresApart_;                               // elements from a row to the next
   size_t blocks_ = 1;                                      // of rows
   const AlignedBuffer<float> noBias_{gemm_.panelColumns};  // zeros
 };
 
 }  // namespace
+
+bool canHaveHeads(size_t heads, size_t columns) {
+  const size_t apart = heads * columns * sizeof(float);
+  return matmulRowStride(apart, sizeof(float)) == apart;
+}
 
 std::unique_ptr<Kernel> makeAttention(const AttentionShape& shape) {
   return std::make_unique<AttentionKernel>(shape);

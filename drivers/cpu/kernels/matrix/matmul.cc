@@ -102,14 +102,15 @@ void packRightPanel(const FloatGemm& gemm, const MatmulSizes& sizes, const float
                     size_t column, size_t columns, float* packed) {
   const size_t width = gemm.packedColumns(columns);
   const size_t depth = sizes.depth;
+  const size_t stride = sizes.rightStride();
   // Columns beyond the last are multiplied, too, though not stored.
   if (columns < width) std::fill_n(packed, width * depth, 0.0f);
   if (sizes.isRightTransposed) {
-    ops::transposeBlock(right + column * depth, depth, columns, depth, packed, width);
+    ops::transposeBlock(right + column * stride, stride, columns, depth, packed, width);
     return;
   }
   for (size_t k = 0; k < depth; ++k) {
-    std::memcpy(packed + k * width, right + k * sizes.columns + column, columns * sizeof(float));
+    std::memcpy(packed + k * width, right + k * stride + column, columns * sizeof(float));
   }
 }
 

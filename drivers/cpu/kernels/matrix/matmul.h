@@ -21,8 +21,12 @@ struct MatmulSizes {
   size_t depth = 0;
   bool isLeftTransposed = false;   // [depth][rows] instead of [rows][depth]
   bool isRightTransposed = false;  // [columns][depth] instead of [depth][columns]
+  size_t rightApart = 0;           // elements from a row of the right side to the next; 0: no gaps
 
   size_t leftElements() const { return rows * depth; }
+  size_t rightStride() const {
+    return rightApart != 0 ? rightApart : isRightTransposed ? depth : columns;
+  }
   size_t rightElements() const { return depth * columns; }
   size_t outputElements() const { return rows * columns; }
 };
