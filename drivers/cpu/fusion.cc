@@ -48,10 +48,16 @@ std::optional<std::array<int64_t, 4>> bordersOf(const FusionGraph& graph, size_t
 }
 
 // Adds to `fusion`, whose result is a convolution's or a full connection's, the sum with another
-// tensor of the same shape that alone reads it.
+// tensor that alone reads it. Both may have another shape in the sum.
 bool appendSum(const FusionGraph& graph, Fusion* fusion) {
-  const uint32_t result = graph.operation(fusion->last).outputs[0];
-  const auto reader = graph.onlyReader(result);
+  uint32_t result = graph.operation(fusion->last).outputs[0];
+  auto reader = graph.onlyReader(result);
+  std::vector<size_t> reshapes;
+  while (reader && isReshape(graph, *reader) && graph.operation(*reader).inputs[0] == result) {
+    reshapes.push_back(*reader);
+    result = graph.operation(*reader).outputs[0];
+    reader = graph.onlyReader(result);
+  }
   if (!reader || !isOneOf(graph, *reader, {OperationType::ADD})) return false;
   const OperandIndexes& terms = graph.operation(*reader).inputs;
   const uint32_t addend = terms[0] == result ? terms[1] : terms[0];
@@ -67,6 +73,7 @@ bool appendSum(const FusionGraph& graph, Fusion* fusion) {
   }
   if (isQuant8) fusion->fused.terms = Quant8Terms{quantizationOf(own), quantizationOf(other)};
   fusion->swallowed.push_back(fusion->last);
+  fusion->swallowed.insert(fusion->swallowed.end(), reshapes.begin(), reshapes.end());
   fusion->last = *reader;
   fusion->inputs.push_back(addend);
   fusion->fused.addsInput = true;
@@ -109,6 +116,7 @@ bool appendConv(const FusionGraph& graph, OperationType type, Fusion* fusion) {
   fusion->fused.between.push_back({&graph.tensor(result), fusion->inputs.size()});
   fusion->swallowed.push_back(fusion->last);
   fusion->last = *reader;
+  fusion->shape = graph.operation(*reader).outputs[0];
   fusion->inputs.insert(fusion->inputs.end(), inputs.begin() + 1, inputs.end());
   return true;
 }
@@ -117,7 +125,7 @@ bool appendConv(const FusionGraph& graph, OperationType type, Fusion* fusion) {
 std::optional<Fusion> chainOf(const FusionGraph& graph, size_t i) {
   constexpr OperationType kPlain = OperationType::CONV_2D;
   constexpr OperationType kDepthwise = OperationType::DEPTHWISE_CONV_2D;
-  Fusion chain = {i, {}, graph.operation(i).inputs, {}};
+  Fusion chain = {i, {}, graph.operation(i).inputs, graph.operation(i).outputs[0], {}};
   const OperandType type = graph.tensor(chain.inputs[0]).type;
   const bool isFloat = type == OperandType::TENSOR_FLOAT32;
   // Images of bytes in front of a depthwise convolution mostly stay in the cache.
@@ -166,7 +174,7 @@ std::vector<Fusion> fusionsOf(const FusionGraph& graph, size_t i) {
     return fusions;
   }
   const bool isConv = isOneOf(graph, i, {OperationType::CONV_2D, OperationType::DEPTHWISE_CONV_2D});
-  const Fusion alone = {i, {}, graph.operation(i).inputs, {}};
+  const Fusion alone = {i, {}, graph.operation(i).inputs, graph.operation(i).outputs[0], {}};
   // By the operations that follow, with and without the border in front.
   std::vector<Fusion> tails;
   if (const auto chain = chainOf(graph, i)) {

@@ -38,6 +38,8 @@ struct Fusion {
   size_t last;                    // the operation whose outputs are the result
   std::vector<size_t> swallowed;  // all others
   OperandIndexes inputs;          // operands; with Fused::addsInput, the addend behind the others
+  // Has the result's dimensions without the reshapes among the operations.
+  uint32_t shape;
   Fused fused;
 };
 

@@ -161,17 +161,6 @@ struct Separable {
   bool hasFront = false;  // a convolution by points makes the image
 };
 
-// A depthwise convolution of 3 x 3 with steps of one, and RELU6.
-uint32_t depthwise(Builder& builder, uint32_t image, const Shape& dims) {
-  const uint32_t one = builder.int32(1);
-  const uint32_t filtered = builder.tensor(dims);
-  builder.operation(DEPTHWISE_CONV_2D,
-                    {image, builder.constant({1, 3, 3, dims[3]}), builder.constant({dims[3]}), one,
-                     one, one, one, builder.int32(3)},
-                    {filtered});
-  return filtered;
-}
-
 // The image of a separable convolution.
 uint32_t imageOf(Builder& builder, const Separable& what) {
   if (!what.hasFront) return builder.input(what.image);
@@ -385,161 +374,30 @@ TEST(FusionTest, OtherShapesOfATensorAreNoSteps) {
   expectSteps(builder.take(), 3);
 }
 
-// As the importer writes dynamic quantisation, for rows of the last dimensions `axes`: what rounds
-// `x` to `y`. Gives the zero points.
-uint32_t roundTo(Builder& builder, uint32_t x, uint32_t y, const Shape& dims,
-                 const std::vector<int32_t>& axes) {
-  Shape ones = dims;
-  for (const int32_t axis : axes) ones[static_cast<size_t>(axis)] = 1;
-  const auto none = builder.int32(0);
-  const auto scalar = [&](float value) {
-    std::vector<uint8_t> bytes(sizeof value);
-    std::memcpy(bytes.data(), &value, sizeof value);
-    return builder.bytes(TENSOR_FLOAT32, {1}, 0, 0, bytes);
-  };
-  const auto apply = [&](OperationType type, std::vector<uint32_t> inputs, const Shape& result) {
-    const uint32_t value = builder.tensor(result);
-    builder.operation(type, std::move(inputs), {value});
-    return value;
-  };
-  const auto reduce = [&](OperationType type) {
-    return apply(
-        type,
-        {x, builder.int32s({static_cast<uint32_t>(axes.size())}, axes), builder.boolean(true)},
-        ones);
-  };
-  const auto zero = scalar(0);
-  const auto low = apply(MINIMUM, {reduce(REDUCE_MIN), zero}, ones);
-  const auto high = apply(MAXIMUM, {reduce(REDUCE_MAX), zero}, ones);
-  const auto difference = apply(SUB, {high, low, none}, ones);
-  const auto range = apply(MAXIMUM, {difference, scalar(1e-30f)}, ones);
-  const auto perUnit = apply(DIV, {scalar(255), range, none}, ones);
-  const auto lowest = apply(MUL, {low, perUnit, none}, ones);
-  const auto shifted = apply(SUB, {scalar(-127.5f), lowest, none}, ones);
-  const auto zeroPoint = apply(FLOOR, {shifted}, ones);
-  const auto units = apply(MUL, {x, perUnit, none}, dims);
-  const auto rounded = apply(FLOOR, {apply(ADD, {units, scalar(0.5f), none}, dims)}, dims);
-  const auto least = apply(SUB, {scalar(-128), zeroPoint, none}, ones);
-  const auto greatest = apply(SUB, {scalar(127), zeroPoint, none}, ones);
-  const auto raised = apply(MAXIMUM, {rounded, least}, dims);
-  const auto clamped = apply(MINIMUM, {raised, greatest}, dims);
-  const auto step = apply(DIV, {range, scalar(255), none}, ones);
-  builder.operation(MUL, {clamped, step, none}, {y});
-  return zeroPoint;
-}
-
-// The same by the extension's operation.
-void roundRowsTo(Builder& builder, uint32_t x, uint32_t y, int32_t axis) {
-  builder.operation(ROUND_TO_DYNAMIC_RANGE, {x, builder.int32(axis)}, {y});
-}
-
-std::shared_ptr<const Model> rowRoundingModel(const Shape& dims, int32_t axis) {
+// Behind a full connection, which has two dimensions, the sum of more.
+TEST(FusionTest, ASumOfAnotherShapeBecomesPartOfALayer) {
   Builder builder;
-  const uint32_t x = builder.input(dims);
-  roundRowsTo(builder, x, builder.output(dims), axis);
-  return builder.take();
-}
-
-std::shared_ptr<const Model> roundingModel(const Shape& dims, const std::vector<int32_t>& axes,
-                                           bool isShared) {
-  Builder builder;
-  Shape ones = dims;
-  for (const int32_t axis : axes) ones[static_cast<size_t>(axis)] = 1;
-  const uint32_t x = builder.input(dims);
-  const uint32_t zeroPoint = roundTo(builder, x, builder.output(dims), dims, axes);
-  if (isShared) builder.operation(NEG, {zeroPoint}, {builder.output(ones)});
-  return builder.take();
-}
-
-// Rounding before a convolution of 3 x 3 and RELU, by image or by pixel.
-std::shared_ptr<const Model> roundedConvModel(bool byPixel, bool areMultiples,
-                                              bool usesExtension = false) {
-  Builder builder;
-  const Shape dims = {1, 9, 8, 24};
-  const uint32_t size = byPixel ? 1 : 3;
-  const uint32_t rounded = builder.tensor(dims);
-  const uint32_t x = builder.input(dims);
-  if (usesExtension) {
-    roundRowsTo(builder, x, rounded, byPixel ? 3 : 1);
-  } else {
-    roundTo(builder, x, rounded, dims, byPixel ? std::vector{3} : std::vector{1, 2, 3});
-  }
-  const Shape filterDims = {40, size, size, 24};
-  std::vector<uint8_t> bytes(*knownElementCount(filterDims) * sizeof(float));
-  for (size_t i = 0; i < bytes.size() / sizeof(float); ++i) {
-    const float value = static_cast<float>(static_cast<int>(i * 37 % 255) - 127) * 0.0003f +
-                        (!areMultiples && i == 7 ? 0.0001f : 0.0f);
-    std::memcpy(&bytes[i * sizeof value], &value, sizeof value);
-  }
-  const uint32_t filter = builder.bytes(TENSOR_FLOAT32, filterDims, 0, 0, bytes);
-  const uint32_t one = builder.int32(1);
-  const Shape resultDims = {1, 9, 8, 40};
-  const uint32_t features = builder.tensor(resultDims);
-  builder.operation(CONV_2D,
-                    {rounded, filter, builder.constant({40}), one, one, one, builder.int32(0)},
-                    {features});
-  builder.operation(RELU, {features}, {builder.output(resultDims)});
-  return builder.take();
-}
-
-// The same model with its operations in another order: of those that could come next, the last.
-std::shared_ptr<const Model> reordered(const Model& model) {
-  Model other = model;
-  std::vector<Operation>& operations = other.main.operations;
-  std::vector<bool> isPlaced(operations.size());
-  const auto isReady = [&](size_t i) {
-    for (size_t j = 0; j < isPlaced.size(); ++j) {
-      if (isPlaced[j]) continue;
-      for (const uint32_t result : model.main.operations[j].outputs) {
-        if (std::ranges::count(model.main.operations[i].inputs, result) > 0) return false;
-      }
-    }
-    return !isPlaced[i];
-  };
-  for (Operation& operation : operations) {
-    size_t next = operations.size() - 1;
-    while (!isReady(next)) --next;
-    isPlaced[next] = true;
-    operation = model.main.operations[next];
-  }
-  return std::make_shared<const Model>(std::move(other));
-}
-
-TEST(FusionTest, DynamicQuantisationBecomesOneStep) {
-  expectSteps(roundingModel({1, 25, 5, 64}, {3}, false), 1);
-  expectSteps(roundingModel({4, 3, 5, 7}, {1, 2, 3}, false), 1);
-  expectSteps(roundingModel({3, 1000}, {1}, false), 1);
-  expectSteps(reordered(*roundingModel({3, 1000}, {1}, false)), 1);
-  expectSteps(rowRoundingModel({1, 25, 5, 64}, 3), 1);
-  expectSteps(rowRoundingModel({4, 3, 5, 7}, 1), 1);
-  expectSteps(rowRoundingModel({3, 1000}, 0), 1);
-  // Rows of other dimensions, or with readers in between, are computed one by one.
-  expectSteps(roundingModel({5, 6}, {0}, false), 19);
-  expectSteps(roundingModel({5, 6}, {1}, true), 20);
-}
-
-TEST(FusionTest, DynamicQuantisationBecomesPartOfALayer) {
-  for (const bool byPixel : {false, true}) {
-    expectSteps(roundedConvModel(byPixel, true), 1);
-    expectSteps(reordered(*roundedConvModel(byPixel, true)), 1);
-    // Weights that are not what bytes stand for are multiplied as floats.
-    expectSteps(roundedConvModel(byPixel, false), 2);
-    expectSteps(roundedConvModel(byPixel, true, /*usesExtension=*/true), 1);
-    expectSteps(roundedConvModel(byPixel, false, /*usesExtension=*/true), 2);
-  }
-}
-
-// Only the image of the first convolution is rounded.
-TEST(FusionTest, DynamicQuantisationStaysApartFromSeparableConvolutions) {
-  Builder builder;
-  const Shape dims = {1, 9, 8, 24};
-  const uint32_t rounded = builder.tensor(dims);
-  roundRowsTo(builder, builder.input(dims), rounded, 3);
-  const uint32_t filtered = depthwise(builder, rounded, dims);
-  const Shape resultDims = {1, 9, 8, 40};
-  const uint32_t points = conv(builder, filtered, resultDims, 24, 1);
-  builder.operation(RELU, {points}, {builder.output(resultDims)});
-  expectSteps(builder.take(), 2);
+  const uint32_t flat = builder.tensor({12, 5});
+  const uint32_t deep = builder.tensor({3, 4, 5});
+  const uint32_t sum = builder.output({3, 4, 5});
+  builder.operation(
+      FULLY_CONNECTED,
+      {builder.input({12, 7}), builder.constant({5, 7}), builder.constant({5}), builder.int32(0)},
+      {flat});
+  builder.operation(RESHAPE, {flat, builder.int32s({3}, {3, 4, 5})}, {deep});
+  builder.operation(ADD, {deep, builder.input({3, 4, 5}), builder.int32(1)}, {sum});
+  expectSteps(builder.take(), 1);
+  // The tensor between has another reader.
+  Builder other;
+  const uint32_t read = other.tensor({12, 5});
+  const uint32_t turned = other.tensor({3, 4, 5});
+  other.operation(
+      FULLY_CONNECTED,
+      {other.input({12, 7}), other.constant({5, 7}), other.constant({5}), other.int32(0)}, {read});
+  other.operation(RESHAPE, {read, other.int32s({3}, {3, 4, 5})}, {turned});
+  other.operation(ADD, {turned, other.input({3, 4, 5}), other.int32(0)}, {other.output({3, 4, 5})});
+  other.operation(NEG, {read}, {other.output({12, 5})});
+  expectSteps(other.take(), 3);
 }
 
 TEST(FusionTest, FunctionsBetweenBytesBecomeATable) {

@@ -204,7 +204,8 @@ class StepMaker {
       std::vector<ops::Tensor> inputs = tensorsOf(fusion.inputs);
       if (fusion.fused.addsInput) inputs.pop_back();
       const OperandIndexes& outputs = graph_.operation(fusion.last).outputs;
-      const std::vector<ops::Tensor> results = tensorsOf(outputs);
+      std::vector<ops::Tensor> results = tensorsOf(outputs);
+      results[0].dims = plan_.tensors[fusion.shape].dims;
       auto kernel = makeKernel(
           graph_.definition(i),
           {.inputs = inputs, .outputs = results, .packing = packing_, .fused = fusion.fused});

@@ -19,9 +19,9 @@
 namespace halyard::cpudriver {
 namespace {
 
-constexpr size_t kTileBytes = 16 * 1024;  // of rows: they should stay in the first-level cache
+constexpr size_t kTileBytes = 64 * 1024;  // of rows, which should stay in the second-level cache
 constexpr size_t kMostRows = 192;         // of a tile
-constexpr size_t kLeastRows = 12;         // that the micro kernels multiply at once
+constexpr size_t kLeastRows = 8;          // that the micro kernels multiply as fast as more
 constexpr size_t kWantedItems = 32;       // for the threads to share
 // Products of 8 bits that are worth a range, and a second thread.
 constexpr size_t kRangeProducts = 4 * MatrixLayer::kRangeProducts;
@@ -60,33 +60,47 @@ bool suitsBytes(const ops::RoundingSteps& steps) {
          std::isfinite(1000 / steps.smallestRange);
 }
 
+// The memory of a kernel's results, and of the addend with their layout, which may be null.
+struct FloatResults {
+  const float* addend;
+  float* output;
+};
+FloatResults resultsOf(const KernelOperands& operands, bool addsInput) {
+  return {addsInput ? operands.lastInput<float>() : nullptr, operands.output<float>(0)};
+}
+
 // A kernel's product of `rows` rows, tile by tile: calls fill(begin, end, to) for rows [begin,
 // end).
 template <typename F>
 void multiplyRows(const BytePanels& panels, const ops::ClampRange<float>& range, size_t rows,
-                  size_t stride, float* output, ops::KernelServices& services, F fill) {
+                  size_t stride, const FloatResults& results, ops::KernelServices& services,
+                  F fill) {
   const size_t tileRows = std::clamp(kTileBytes / stride, kLeastRows, kMostRows);
   const size_t blocks = std::min(divideUp(rows, kLeastRows), kWantedItems);
-  const size_t panelItems = blocks < kWantedItems / 2 ? panels.count() : 1;
-  const size_t items = blocks * panelItems;
+  // With some panels for an item, the rows are filled in for each.
+  const size_t parts =
+      blocks < kWantedItems / 2 ? std::min(panels.count(), kWantedItems / blocks) : 1;
+  const size_t items = blocks * parts;
   const size_t products = rows * panels.depth() * panels.columns();
   const size_t grain = grainOf(items, products / items, kRangeProducts, kThreadProducts);
   const auto runTiles = [&](size_t begin, size_t end, size_t panel, size_t panelEnd) {
     auto* const bytes = reinterpret_cast<uint8_t*>(threadBuffer(tileRows * stride));
     float steps[kMostRows];
-    int32_t zeros[kMostRows];
+    float zeros[kMostRows];
     forEvenPieces(end - begin, tileRows, [&](size_t offset, size_t count) {
       const size_t first = begin + offset;
       fill(first, first + count, RowBytes{bytes, stride, steps, zeros});
-      panels.multiply({bytes, stride, count, steps, zeros}, range, panel, panelEnd,
-                      output + first * panels.columns());
+      const size_t at = first * panels.columns();
+      const float* const addend = results.addend == nullptr ? nullptr : results.addend + at;
+      panels.multiply({bytes, stride, count, steps, zeros, addend}, range, panel, panelEnd,
+                      results.output + at);
     });
   };
   services.parallelFor(items, grain, [&](size_t begin, size_t end) {
-    forBlocksOfItems(begin, end, panelItems,
-                     [&](size_t block, size_t blockEnd, size_t panel, size_t panelEnd) {
-                       runTiles(rows * block / blocks, rows * blockEnd / blocks, panel,
-                                panelItems == 1 ? panels.count() : panelEnd);
+    forBlocksOfItems(begin, end, parts,
+                     [&](size_t block, size_t blockEnd, size_t part, size_t partEnd) {
+                       runTiles(rows * block / blocks, rows * blockEnd / blocks,
+                                panels.count() * part / parts, panels.count() * partEnd / parts);
                      });
   });
 }
@@ -105,7 +119,8 @@ class RoundedRowsKernel final : public Kernel {
         functions_(floatFunctions(site.level)),
         steps_(site.fused.rounding->steps),
         range_(ops::activationRange(activation)),
-        rows_(site.inputs[0].elementCount() / panels_.depth()) {}
+        rows_(site.inputs[0].elementCount() / panels_.depth()),
+        addsInput_(site.fused.addsInput) {}
 
   bool readsConstants() const override { return false; }
 
@@ -114,7 +129,7 @@ class RoundedRowsKernel final : public Kernel {
     const size_t depth = panels_.depth();
     const size_t stride = strideOf(panels_);
     multiplyRows(
-        panels_, range_, rows_, stride, operands.output<float>(0), services,
+        panels_, range_, rows_, stride, resultsOf(operands, addsInput_), services,
         [&](size_t begin, size_t end, const RowBytes& to) {
           functions_.roundRows({input + begin * depth, depth, end - begin, depth}, steps_, to);
         });
@@ -127,6 +142,7 @@ class RoundedRowsKernel final : public Kernel {
   const ops::RoundingSteps steps_;
   const ops::ClampRange<float> range_;
   const size_t rows_;
+  const bool addsInput_;
 };
 
 // The convolution of images whose padding is part of them.
@@ -153,6 +169,7 @@ class RoundedConvKernel final : public Kernel {
         steps_(site.fused.rounding->steps),
         conv_(conv),
         padded_(paddedSite(conv)),
+        addsInput_(site.fused.addsInput),
         gatherer_(padded_, 1, std::byte{0}, strideOf(panels_)) {}
 
   bool readsConstants() const override { return false; }
@@ -171,12 +188,13 @@ class RoundedConvKernel final : public Kernel {
                 services);
     const size_t rowsOfImage = conv_.output.height * conv_.output.width;
     multiplyRows(panels_, ops::activationRange(conv_.activation), conv_.output.batch * rowsOfImage,
-                 strideOf(panels_), operands.output<float>(0), services,
+                 strideOf(panels_), resultsOf(operands, addsInput_), services,
                  [&](size_t begin, size_t end, const RowBytes& to) {
                    gatherer_.gather(images, begin, end, reinterpret_cast<std::byte*>(to.first));
                    for (size_t row = begin; row < end; ++row) {
-                     to.steps[row - begin] = codes[row / rowsOfImage].code.step;
-                     to.zeros[row - begin] = codes[row / rowsOfImage].code.zero;
+                     const RowCode& code = codes[row / rowsOfImage].code;
+                     to.steps[row - begin] = code.step;
+                     to.zeros[row - begin] = static_cast<float>(code.zero);
                    }
                  });
     return okStatus();
@@ -256,11 +274,12 @@ class RoundedConvKernel final : public Kernel {
   const ops::RoundingSteps steps_;
   const ConvSite conv_;
   const ConvSite padded_;
+  const bool addsInput_;
   const PatchGatherer gatherer_;
 };
 
 bool takesSite(const KernelSite& site) {
-  return !site.fused.addsInput && !site.fused.hasPadding() && hasConstantWeights(site) &&
+  return !site.fused.hasPadding() && hasConstantWeights(site) &&
          site.inputs[0].type == OperandType::TENSOR_FLOAT32 &&
          suitsBytes(site.fused.rounding->steps);
 }

@@ -7,11 +7,16 @@
 #include <limits>
 #include <vector>
 
+#include "kernels/matrix/panel_fetch.h"
 #include "kernels/vectors/even_pieces.h"
+#include "ops/simd.h"
+#include "ops/transpose_block.h"
 
 namespace halyard::cpudriver {
 namespace {
 
+constexpr size_t kPackedAtOnce = 16 * 1024;  // values: less is not worth another thread
+constexpr size_t kFetchedPanel = 4 * 1024;   // bytes, of the least that is fetched ahead
 constexpr int kLeastByte = -128;
 constexpr int kGreatestByte = 127;
 // With more products a sum might not fit 32 bits.
@@ -20,49 +25,64 @@ constexpr size_t kMostDepth = std::numeric_limits<int32_t>::max() / (255 * 128);
 // The nearest whole number of a value that is at most 2^22: adding 1.5 * 2^23 leaves no bits for a
 // fraction. A value between two of them goes to the even one; callers do not rely on this. Unlike
 // std::round() it is two additions for several values at once.
-float nearestWhole(float value) {
+HALYARD_ALWAYS_INLINE float nearestWhole(float value) {
   constexpr float kNoFraction = 12582912;
   return (value + kNoFraction) - kNoFraction;
 }
 
-// The greatest absolute value; infinity if one is not finite.
-float greatestOf(const float* values, size_t count) {
+// The bits of the greatest absolute value.
+HALYARD_ALWAYS_INLINE void findGreatest(const float* values, size_t count, int32_t* greatest) {
   // Without their signs, floats have the order of their bits, and values that are not finite come
   // last.
-  int32_t greatest = 0;
+  int32_t most = 0;
   for (size_t i = 0; i < count; ++i) {
     const int32_t bits = std::bit_cast<int32_t>(values[i]) & std::numeric_limits<int32_t>::max();
-    greatest = bits > greatest ? bits : greatest;
+    most = bits > most ? bits : most;
   }
-  const auto value = std::bit_cast<float>(greatest);
-  return std::isfinite(value) ? value : std::numeric_limits<float>::infinity();
+  *greatest = most;
 }
 
-// Whether all values, which are finite, are multiples of `step` by factors that fit a byte, except
-// for the effect of rounding.
-bool areMultiples(const float* values, size_t count, float step) {
+// The number of values, which are finite, that are no multiples of `step` by factors that fit a
+// byte, except for the effect of rounding.
+HALYARD_ALWAYS_INLINE void countOthers(const float* values, size_t count, float step,
+                                       int32_t* others) {
   constexpr float kSlack = 4e-5f;  // of a step
-  constexpr size_t kFirst = 8;
-  constexpr size_t kAtOnce = 32;
-  const auto isNone = [step](float value) {
-    const float factor = value / step;
+  int32_t found = 0;
+  for (size_t i = 0; i < count; ++i) {
+    const float factor = values[i] / step;
     const float whole = nearestWhole(factor);
-    return (std::abs(factor - whole) > kSlack) | (whole < kLeastByte) | (whole > kGreatestByte);
-  };
-  // Most steps that are tried are wrong, and the first values tell.
-  size_t i = std::min(kFirst, count);
-  if (std::any_of(values, values + i, isNone)) return false;
-  for (; i + kAtOnce <= count; i += kAtOnce) {
-    int32_t others = 0;
-    for (size_t k = 0; k < kAtOnce; ++k) others += isNone(values[i + k]) ? 1 : 0;
-    if (others > 0) return false;
+    const bool isOther =
+        (std::abs(factor - whole) > kSlack) | (whole < kLeastByte) | (whole > kGreatestByte);
+    found += isOther ? 1 : 0;
   }
-  return std::none_of(values + i, values + count, isNone);
+  *others = found;
+}
+
+bool areMultiples(const float* values, size_t count, float step) {
+  constexpr size_t kAtOnce = 1024;
+  // Most steps that are tried are wrong, and the first values tell.
+  for (size_t i = 0, some = std::min<size_t>(8, count); i < count;) {
+    int32_t others = 0;
+    ops::runBest<&countOthers>(values + i, some, step, &others);
+    if (others > 0) return false;
+    i += some;
+    some = std::min(kAtOnce, count - i);
+  }
+  return true;
+}
+
+// The factors of `step` that the values are.
+HALYARD_ALWAYS_INLINE void findFactors(const float* values, size_t count, float step, int8_t* to) {
+  for (size_t i = 0; i < count; ++i) {
+    to[i] = static_cast<int8_t>(static_cast<int32_t>(nearestWhole(values[i] / step)));
+  }
 }
 
 // The step, such as `likely`, that all values are multiples of; 0 where no such step exists.
 float stepOf(const float* values, size_t count, float likely) {
-  const float greatest = greatestOf(values, count);
+  int32_t bits = 0;
+  ops::runBest<&findGreatest>(values, count, &bits);
+  const auto greatest = std::bit_cast<float>(bits);
   if (!std::isfinite(greatest)) return 0;
   if (areMultiples(values, count, likely)) return likely;
   for (int most = -kLeastByte; most > 0; --most) {
@@ -80,15 +100,19 @@ std::optional<BytePanels> BytePanels::make(const KernelSite& site, size_t column
   if (gemm == nullptr || gemm->factors != Quant8Factors::OPPOSITE) return std::nullopt;
   const size_t depth = site.inputs[1].elementCount() / columns;
   if (depth > kMostDepth) return std::nullopt;
-  std::vector<float> steps;
+  std::vector<float> steps(columns);
   const auto* const filter = site.inputs[1].as<float>();
-  float step = 1;
-  for (size_t column = 0; column < columns; ++column) {
-    // Many have one step for all columns.
-    step = stepOf(filter + column * depth, depth, step);
-    if (step == 0) return std::nullopt;
-    steps.push_back(step);
-  }
+  // Many have one step for all columns. So the first one's is tried for the others. Which threads
+  // look at them makes no difference.
+  const float first = stepOf(filter, depth, 1);
+  if (first == 0) return std::nullopt;
+  site.divide(columns, divideUp(kPackedAtOnce, depth), [&](size_t begin, size_t end) {
+    for (size_t column = begin; column < end; ++column) {
+      steps[column] = stepOf(filter + column * depth, depth, first);
+      if (steps[column] == 0) return;
+    }
+  });
+  if (std::ranges::count(steps, 0) > 0) return std::nullopt;
   return BytePanels(site, *gemm, steps, columns);
 }
 
@@ -107,34 +131,43 @@ BytePanels::BytePanels(const KernelSite& site, const Quant8Gemm& gemm,
   const auto* const filter = site.inputs[1].as<float>();
   columnSteps_ = site.pack<float>(places, [&](float* to) { std::ranges::copy(steps, to); });
   packed_ = site.pack<uint8_t>(places * units_ * 4, [&](uint8_t* to) {
-    for (size_t column = 0; column < columns; ++column) {
-      packColumn(filter + column * depth_, columnSteps_[column], column, to);
-    }
+    site.divide(panels_, divideUp(kPackedAtOnce, width * depth_), [&](size_t begin, size_t end) {
+      for (size_t panel = begin; panel < end; ++panel) packPanel(filter, panel, to);
+    });
   });
-  columnSums_ = site.pack<int32_t>(places, [&](int32_t* to) {
-    for (size_t column = 0; column < columns; ++column) {
-      const float step = columnSteps_[column];
-      int32_t sum = 0;
-      for (size_t k = 0; k < depth_; ++k) {
-        sum += static_cast<int32_t>(nearestWhole(filter[column * depth_ + k] / step));
-      }
-      to[column] = sum;
-    }
+  columnSums_ = site.pack<float>(places, [&](float* to) {
+    for (size_t panel = 0; panel < panels_; ++panel) sumPanel(panel, to);
   });
   site.release(1);
   bias_ = AlignedBuffer<float>(places);
   std::copy_n(site.inputs[2].as<float>(), columns, bias_.data());
 }
 
-void BytePanels::packColumn(const float* values, float step, size_t column, uint8_t* to) const {
-  const size_t panel = column / gemm_->panelColumns;
+// `packed` is where all begin; it holds zeros.
+void BytePanels::packPanel(const float* filter, size_t panel, uint8_t* packed) const {
   const size_t begin = panel * gemm_->panelColumns;
-  const size_t width = isHalf(panel) ? gemm_->panelColumns / 2 : gemm_->panelColumns;
-  to += (begin * units_ + column - begin) * 4;
-  for (size_t k = 0; k < depth_; ++k) {
-    const auto factor = static_cast<int8_t>(nearestWhole(values[k] / step));
-    to[k / 4 * width * 4 + k % 4] = static_cast<uint8_t>(factor);
+  const size_t count = std::min(gemm_->panelColumns, columns_ - begin);
+  const size_t width = widthOf(panel);
+  std::vector<uint32_t> factors(count * units_);  // zeros behind the depth
+  for (size_t c = 0; c < count; ++c) {
+    ops::runBest<&findFactors>(filter + (begin + c) * depth_, depth_, columnSteps_[begin + c],
+                               reinterpret_cast<int8_t*>(factors.data() + c * units_));
   }
+  ops::transposeBlock(factors.data(), units_, count, units_,
+                      reinterpret_cast<uint32_t*>(packed + begin * units_ * 4), width);
+}
+
+void BytePanels::sumPanel(size_t panel, float* to) const {
+  const size_t begin = panel * gemm_->panelColumns;
+  const size_t width = widthOf(panel);
+  const auto* factors = reinterpret_cast<const int8_t*>(packed_.data() + begin * units_ * 4);
+  std::vector<int32_t> sums(width);
+  for (size_t unit = 0; unit < units_; ++unit, factors += width * 4) {
+    for (size_t c = 0; c < width; ++c) {
+      for (size_t i = 0; i < 4; ++i) sums[c] += factors[4 * c + i];
+    }
+  }
+  std::ranges::copy(sums, to + begin);
 }
 
 void BytePanels::multiply(const ByteRows& rows, const ops::ClampRange<float>& range,
@@ -164,11 +197,18 @@ void BytePanels::multiply(const ByteRows& rows, const ops::ClampRange<float>& ra
     tile.columns = std::min(width, columns_ - column);
     const auto& micro = isHalf(panel) ? gemm_->real.half : gemm_->real.whole;
     const size_t most = isHalf(panel) ? gemm_->maxHalfRows : gemm_->maxRows;
+    const size_t stepBytes = width * 4;
+    const bool fetches = units_ * stepBytes >= kFetchedPanel;
+    PanelFetch fetch(fetches ? tile.sums.packed + units_ * stepBytes : nullptr, units_, stepBytes,
+                     divideUp(rows.count, most));
+    tile.aheadStep = fetch.step();
     forEvenPieces(rows.count, most, [&](size_t begin, size_t count) {
+      tile.ahead = fetch.take();
       tile.sums.left = rows.first + begin * rows.stride;
       tile.rowStep = rows.steps + begin;
       tile.rowZero = rows.zeros + begin;
       tile.out = out + begin * columns_ + column;
+      tile.addend = rows.addend == nullptr ? nullptr : rows.addend + begin * columns_ + column;
       micro[count](tile);
     });
   }

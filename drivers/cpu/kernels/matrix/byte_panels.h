@@ -22,7 +22,8 @@ struct ByteRows {
   size_t stride;  // bytes from a row to the next; units of 4 bytes are read
   size_t count;
   const float* steps;
-  const int32_t* zeros;  // 0 to 255
+  const float* zeros;   // whole, 0 to 255
+  const float* addend;  // of the results, with their layout; may be null
 };
 
 class BytePanels {
@@ -37,9 +38,9 @@ class BytePanels {
   size_t depth() const { return depth_; }
   size_t rowBytes() const { return units_ * 4; }  // bytes read of a row
 
-  // clamp(row . column + bias) for the columns of panels [panelBegin, panelEnd). `out` is where the
-  // first row's first column of all goes; rows of it are as many elements apart as there are
-  // columns.
+  // clamp(row . column + bias + addend) for the columns of panels [panelBegin, panelEnd). `out` is
+  // where the first row's first column of all goes; rows of it are as many elements apart as there
+  // are columns. The addend may be in the same place.
   void multiply(const ByteRows& rows, const ops::ClampRange<float>& range, size_t panelBegin,
                 size_t panelEnd, float* out) const;
 
@@ -48,7 +49,11 @@ class BytePanels {
   BytePanels(const KernelSite& site, const Quant8Gemm& gemm, const std::vector<float>& steps,
              size_t columns);
   bool isHalf(size_t panel) const { return hasHalfPanel_ && panel + 1 == panels_; }
-  void packColumn(const float* values, float step, size_t column, uint8_t* to) const;
+  size_t widthOf(size_t panel) const {
+    return isHalf(panel) ? gemm_->panelColumns / 2 : gemm_->panelColumns;
+  }
+  void packPanel(const float* filter, size_t panel, uint8_t* packed) const;
+  void sumPanel(size_t panel, float* to) const;
 
   const Quant8Gemm* gemm_;
   size_t columns_;
@@ -57,7 +62,7 @@ class BytePanels {
   size_t panels_;
   bool hasHalfPanel_ = false;  // the last one, of one vector
   Packed<uint8_t> packed_;
-  Packed<int32_t> columnSums_;
+  Packed<float> columnSums_;
   Packed<float> columnSteps_;
   AlignedBuffer<float> bias_;
   AlignedBuffer<int32_t> zeros_;  // of a panel

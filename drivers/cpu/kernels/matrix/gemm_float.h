@@ -19,10 +19,10 @@ struct FloatTile {
   const ptrdiff_t* pieces;  // where each begins, in elements from the row
   size_t pieceCount;
   size_t depth;  // of a piece
-  // The next factors, to be fetched meanwhile: `depth` times `aheadStep` of them; may be null. One
-  // row fetches its own factors itself, unless this is null.
-  const float* ahead;
-  size_t aheadStep;     // elements
+  // The next factors, to be fetched meanwhile (PanelFetch): `depth` times `aheadStep` bytes; may be
+  // null. One row fetches its own factors itself, unless this is null.
+  const std::byte* ahead;
+  size_t aheadStep;
   const float* bias;    // [panel columns]
   const float* addend;  // [rows][columns], added before the clamp; may be null
   float low;            // the clamp keeps NaN

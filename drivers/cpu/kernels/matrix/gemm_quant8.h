@@ -45,16 +45,21 @@ struct Quant8Tile {
 };
 
 // Sums that become real numbers: out[r][c] =
-//   clamp(bias[c] + rowStep[r] * columnStep[c] * (sum[r][c] - rowZero[r] * columnSum[c])).
+//   clamp(bias[c] + rowStep[r] * columnStep[c] * (sum[r][c] - rowZero[r] * columnSum[c])
+//         + addend[r][c]).
 // Columns are in their order.
 struct Quant8RealTile {
   Quant8Tile sums;  // of unsigned rows, without terms and results; `bias` is 0
+  // The next factors, to be fetched meanwhile (PanelFetch): `units` times `aheadStep` bytes.
+  const std::byte* ahead;
+  size_t aheadStep;
   const float* rowStep;
-  const int32_t* rowZero;
+  const float* rowZero;
   const float* columnStep;
-  const int32_t* columnSum;
+  const float* columnSum;
   const float* bias;
-  float low;  // the clamp keeps NaN
+  const float* addend;  // [rows][columns], as far apart as in `out`; may be null
+  float low;            // the clamp keeps NaN
   float high;
   float* out;        // [rows][columns]
   size_t outStride;  // elements

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstdint>
 
+#include "kernels/matrix/panel_fetch.h"
 #include "kernels/vectors/even_pieces.h"
 #include "ops/transpose_block.h"
 
@@ -14,8 +15,7 @@ constexpr size_t kFetchedPanel = 4 * 1024;  // bytes, of the least that is fetch
 // A row waits only for its weights. From a second-level cache the processor fetches them well by
 // itself, and from further away it does not. The cache may hold layers below this many bytes.
 constexpr size_t kFetchedForRow = 512 * 1024;
-constexpr size_t kPackedAtOnce = 8 * 1024;         // values: less is not worth another thread
-constexpr size_t kCacheLine = 64 / sizeof(float);  // elements
+constexpr size_t kPackedAtOnce = 8 * 1024;  // values: less is not worth another thread
 
 // Columns [begin, end) to one panel: transposed, as many at a time as lie equally far apart.
 void packPanel(const PackedFloats::ColumnAt& columnAt, size_t begin, size_t end, size_t depth,
@@ -90,16 +90,11 @@ void PackedFloats::multiply(const PieceRows& rows, const ops::ClampRange<float>&
     tile.bias = bias_.data() + column;
     tile.columns = std::min(panels * width, columns_ - column);
     const FloatMicros& micro = gemm_->microsFor(tile.columns, tile.pieceCount);
-    // The next panel, if it is worth it. It is most often the same thread's. Behind the last panel
-    // are most often the weights of the next operation.
-    const float* ahead = fetches ? tile.packed + width * depth_ : nullptr;
-    const float* const aheadEnd = tile.packed + 2 * width * depth_;
-    // Evenly, since few lines can be on their way at a time.
-    tile.aheadStep = std::min(divideUp(width, divideUp(rows.count, micro.mostRows)), kCacheLine);
+    PanelFetch fetch(fetches ? tile.packed + width * depth_ : nullptr, depth_,
+                     width * sizeof(float), divideUp(rows.count, micro.mostRows));
+    tile.aheadStep = fetch.step();
     forEvenPieces(rows.count, micro.mostRows, [&](size_t begin, size_t count) {
-      tile.ahead = ahead;
-      if (ahead != nullptr) ahead += depth_ * tile.aheadStep;
-      if (ahead >= aheadEnd) ahead = nullptr;
+      tile.ahead = fetch.take();
       tile.left = reinterpret_cast<const float*>(rows.first + begin * rows.stride);
       tile.out = out + begin * outStride + column;
       tile.addend = addend == nullptr ? nullptr : addend + begin * outStride + column;

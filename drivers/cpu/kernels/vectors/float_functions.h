@@ -33,7 +33,7 @@ struct RowBytes {
   uint8_t* first;
   size_t stride;
   float* steps;
-  int32_t* zeros;  // 0 to 255
+  float* zeros;  // whole, 0 to 255
 };
 
 // Of each element of a row. `epsilon` is added to the variance.

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <cstring>
 
 #include "ops/simd.h"
@@ -51,6 +52,14 @@ HALYARD_ALWAYS_INLINE Vector floorOf(Vector x) {
   return Vector{__builtin_floorf(x[0]), __builtin_floorf(x[1]), __builtin_floorf(x[2]),
                 __builtin_floorf(x[3])};
 }
+// The bytes clamp(floor(x) - least, 0, most) of four vectors; any bytes for values beyond 16 bits.
+HALYARD_ALWAYS_INLINE void storeBytes(uint8_t* to, const Vector* four, int32_t least,
+                                      int32_t most) {
+  for (size_t i = 0; i < 4 * kLanes; ++i) {
+    const int32_t whole = static_cast<int32_t>(floorOf(four[i / kLanes])[i % kLanes]) - least;
+    to[i] = static_cast<uint8_t>(whole < 0 ? 0 : whole > most ? most : whole);
+  }
+}
 // Of lanes that are no NaN.
 HALYARD_ALWAYS_INLINE float leastLane(Vector x) {
   const float first = x[0] < x[1] ? x[0] : x[1];
@@ -90,6 +99,20 @@ HALYARD_AVX2 Vector keepApart(Vector x) {
   return x;
 }
 HALYARD_AVX2 Vector floorOf(Vector x) { return _mm256_floor_ps(x); }
+HALYARD_AVX2 __m256i floorInts(Vector x) { return _mm256_cvttps_epi32(_mm256_floor_ps(x)); }
+HALYARD_AVX2 void storeBytes(uint8_t* to, const Vector* four, int32_t least, int32_t most) {
+  const __m256i zero = _mm256_set1_epi16(static_cast<int16_t>(least));
+  const __m256i first =
+      _mm256_subs_epi16(_mm256_packs_epi32(floorInts(four[0]), floorInts(four[1])), zero);
+  const __m256i second =
+      _mm256_subs_epi16(_mm256_packs_epi32(floorInts(four[2]), floorInts(four[3])), zero);
+  // Of each half of the vectors, four bytes of each.
+  const __m256i fours = _mm256_min_epu8(_mm256_packus_epi16(first, second),
+                                        _mm256_set1_epi8(static_cast<char>(most)));
+  const __m256i bytes =
+      _mm256_permutevar8x32_epi32(fours, _mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7));
+  _mm256_storeu_si256(reinterpret_cast<__m256i*>(to), bytes);
+}
 HALYARD_AVX2 float leastLane(Vector x) {
   const __m128 four = _mm_min_ps(_mm256_castps256_ps128(x), _mm256_extractf128_ps(x, 1));
   const __m128 two = _mm_min_ps(four, _mm_movehl_ps(four, four));
@@ -127,6 +150,21 @@ HALYARD_AVX512 Vector keepApart(Vector x) {
 }
 HALYARD_AVX512 Vector floorOf(Vector x) {
   return _mm512_roundscale_ps(x, _MM_FROUND_TO_NEG_INF | _MM_FROUND_NO_EXC);
+}
+HALYARD_AVX512 __m512i floorInts(Vector x) {
+  return _mm512_cvt_roundps_epi32(x, _MM_FROUND_TO_NEG_INF | _MM_FROUND_NO_EXC);
+}
+HALYARD_AVX512 void storeBytes(uint8_t* to, const Vector* four, int32_t least, int32_t most) {
+  const __m512i zero = _mm512_set1_epi16(static_cast<int16_t>(least));
+  const __m512i first =
+      _mm512_subs_epi16(_mm512_packs_epi32(floorInts(four[0]), floorInts(four[1])), zero);
+  const __m512i second =
+      _mm512_subs_epi16(_mm512_packs_epi32(floorInts(four[2]), floorInts(four[3])), zero);
+  // Of each quarter of the vectors, four bytes of each.
+  const __m512i fours = _mm512_min_epu8(_mm512_packus_epi16(first, second),
+                                        _mm512_set1_epi8(static_cast<char>(most)));
+  const __m512i order = _mm512_setr_epi32(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15);
+  _mm512_storeu_si512(to, _mm512_permutexvar_epi32(order, fours));
 }
 HALYARD_AVX512 float leastLane(Vector x) { return _mm512_reduce_min_ps(x); }
 HALYARD_AVX512 Vector clamp(Vector x, Vector low, Vector high) {

@@ -9,6 +9,7 @@
 
 #include <cstring>
 
+#include "kernels/vectors/float_vectors.h"
 #include "kernels/vectors/quant8_result.h"
 #include "ops/small_copy.h"
 
@@ -152,6 +153,8 @@ using avx2::addInts;
 using avx2::asUnits;
 using avx2::Block;
 using avx2::broadcastUnit;
+using avx2::clamp;
+using avx2::fill;
 using avx2::fillBlock;
 using avx2::fillInts;
 using avx2::finishSums;
@@ -160,16 +163,22 @@ using avx2::Ints;
 using avx2::kIntLanes;
 using avx2::kQuant8HalfRows;
 using avx2::kQuant8Rows;
+using avx2::load;
 using avx2::loadBlock;
+using avx2::loadFirst;
 using avx2::loadFirstBytes;
 using avx2::loadInts;
 using avx2::loadScales;
+using avx2::multiplyAdd;
 using avx2::Narrower;
 using avx2::Scales;
 using avx2::Shorts;
 using avx2::startSums;
+using avx2::store;
+using avx2::storeFirst;
 using avx2::storeInts;
 using avx2::Sums;
+using avx2::Vector;
 
 inline constexpr Quant8Factors kFactors = Quant8Factors::OPPOSITE;
 
