@@ -75,14 +75,14 @@ def resnet_50():
     return writer.finish([_classify(writer, x, 1000)], "ResNet-50, float, random weights")
 
 
-def lstm_acoustic(layers=5, units=512, features=240, steps=20, phones=42):
+def lstm_acoustic(kind, layers=5, units=512, features=240, steps=20, phones=42):
     """Speech recognition: layers of LSTM over stacked frames, 10 M weights, to phones."""
-    writer = tfl.TfliteWriter()
+    writer = tfl.TfliteWriter(kind)
     x = writer.input((1, steps, features))
     for _ in range(layers):
         x = writer.sequence_lstm(x, units)
     x = writer.softmax(writer.fully_connected(x, phones))
-    return writer.finish([x], "LSTM acoustic model of ASR size, random weights")
+    return writer.finish([x], f"LSTM acoustic model of ASR size, {kind}, random weights")
 
 
 # By the names for `run --models`.
@@ -94,7 +94,8 @@ ARCHITECTURES = {
     "mobilenet_v1_int8": lambda: mobilenet_v1(tfl.INT8),
     "mobilenet_v2_int8": lambda: mobilenet_v2(tfl.INT8),
     "resnet_50_float": resnet_50,
-    "lstm_acoustic_float": lstm_acoustic,
+    "lstm_acoustic_float": lambda: lstm_acoustic(tfl.FLOAT),
+    "lstm_acoustic_dynamic": lambda: lstm_acoustic(tfl.DYNAMIC),
 }
 for _kind in (tfl.FLOAT, tfl.FLOAT16, tfl.DYNAMIC):
     ARCHITECTURES |= {

@@ -32,6 +32,7 @@ _KINDS = {
     "tf2_mobilenet_v2_1.0_224_ptq": "quant8",
     "mobilenet_v1_0.25_128_quant": "quant8",
     "lstm_acoustic_float": "small",
+    "lstm_acoustic_dynamic": "small",
     "mnist_lstm_float": "small",
     "keras_lstm_mnist_ptq": "small",
     "kws_ref_float": "small",

@@ -133,14 +133,17 @@ class _Converter:
         return (self._constant(np.float32(scales[0])),
                 self._constant(np.uint8(zeros[0] + shift)))
 
-    def _float_constant(self, i, order=None):
-        """A constant of float32 or INT32 without a scale, perhaps transposed."""
+    def real_values(self, i):
+        """A constant as float32, or INT32 without a scale."""
         values = self._stored(i)
         if _is_quantized(values.dtype.type):
             scales, zeros, _ = self._scales(i)
-            values = (values.astype(np.float32) - zeros[0]) * scales[0]
-        if values.dtype == np.float16:
-            values = values.astype(np.float32)
+            values = ((values.astype(np.float32) - zeros[0]) * scales[0]).astype(np.float32)
+        return values.astype(np.float32) if values.dtype == np.float16 else values
+
+    def _float_constant(self, i, order=None):
+        """The same as an initializer, perhaps transposed."""
+        values = self.real_values(i)
         return self._constant(values if order is None else values.transpose(order))
 
     def value(self, i):
@@ -500,7 +503,7 @@ class _Operators:
         order = (0, 3, 1, 2)
 
         def gates(first):
-            return [c._stored(inputs[first + k]).astype(np.float32) for k in order]
+            return [c.real_values(inputs[first + k]) for k in order]
 
         biases = np.concatenate(gates(12))
         names = [c._constant(np.concatenate(gates(first))[None]) for first in (1, 5)]

@@ -5,7 +5,7 @@ Tensors are numbers, as in the file. The code that makes a tensor chooses its qu
 
   FLOAT    float32
   FLOAT16  float16 in the file, behind DEQUANTIZE
-  DYNAMIC  int8 with a scale for each output channel. Activations are float32, and LiteRT rounds
+  DYNAMIC  int8 with a scale for each output channel, or one for an LSTM's matrix. Activations are float32, and LiteRT rounds
            those of each row to 8 bits before it multiplies (dynamic-range quantisation)
   UINT8    uint8 with one scale and a zero point that is not in the middle
   INT8     int8 with a scale for each output channel
@@ -81,8 +81,8 @@ class TfliteWriter:
         return self._tensor(values.shape, values.dtype, quantization, values)
 
     def weights(self, shape, fan_in, axis=0, gain=1.0):
-        """Random weights; `axis` is that of the output channels. With a gain of 1, values behind a
-        ReLU keep their size."""
+        """Random weights; `axis` is that of the output channels, or None if int8 weights have one
+        scale. With a gain of 1, values behind a ReLU keep their size."""
         deviation = float(gain * np.sqrt(2 / fan_in))
         if self.kind in (FLOAT, FLOAT16):
             return self._floats(self._random.standard_normal(shape, np.float32) * np.float32(deviation))
@@ -93,6 +93,11 @@ class TfliteWriter:
             values = self._random.standard_normal(shape, np.float32) * (deviation / scale)
             values = np.clip(np.rint(values) + zero_point, 0, 255).astype(np.uint8)
             return self.constant(values, Quantization(scale, zero_point))
+        if axis is None:
+            scale = 3 * deviation / 127
+            values = self._random.standard_normal(shape, np.float32) * (deviation / scale)
+            return self.constant(np.clip(np.rint(values), -127, 127).astype(np.int8),
+                                 Quantization(scale, 0))
         scales = self._random.uniform(0.5, 1, shape[axis]) * 3 * deviation / 127
         along = scales.reshape([-1 if i == axis else 1 for i in range(len(shape))])
         values = self._random.standard_normal(shape, np.float32) * deviation / along
@@ -318,8 +323,8 @@ class TfliteWriter:
         """[batch, time, depth] to [batch, time, units]; no peepholes, no projection."""
         batch, time, depth = self.shape(x)
         inputs = [x]
-        inputs += [self.weights((units, depth), 2 * depth) for _ in range(4)]
-        inputs += [self.weights((units, units), 2 * units) for _ in range(4)]
+        inputs += [self.weights((units, depth), 2 * depth, None) for _ in range(4)]
+        inputs += [self.weights((units, units), 2 * units, None) for _ in range(4)]
         inputs += [-1, -1, -1]
         biases = [self._random.uniform(-0.5, 0.5, units).astype(np.float32) for _ in range(4)]
         inputs += [self.constant(bias) for bias in biases]

@@ -1,15 +1,13 @@
-// Finding the steps of float weights, packing, and the loops over panels and some rows at a time.
+// Packing, and the loops over panels and some rows at a time.
 #include "kernels/matrix/byte_panels.h"
 
 #include <algorithm>
-#include <bit>
-#include <cmath>
 #include <limits>
 #include <vector>
 
+#include "kernels/matrix/byte_steps.h"
 #include "kernels/matrix/panel_fetch.h"
 #include "kernels/vectors/even_pieces.h"
-#include "ops/simd.h"
 #include "ops/transpose_block.h"
 
 namespace halyard::cpudriver {
@@ -17,81 +15,8 @@ namespace {
 
 constexpr size_t kPackedAtOnce = 16 * 1024;  // values: less is not worth another thread
 constexpr size_t kFetchedPanel = 4 * 1024;   // bytes, of the least that is fetched ahead
-constexpr int kLeastByte = -128;
-constexpr int kGreatestByte = 127;
 // With more products a sum might not fit 32 bits.
 constexpr size_t kMostDepth = std::numeric_limits<int32_t>::max() / (255 * 128);
-
-// The nearest whole number of a value that is at most 2^22: adding 1.5 * 2^23 leaves no bits for a
-// fraction. A value between two of them goes to the even one; callers do not rely on this. Unlike
-// std::round() it is two additions for several values at once.
-HALYARD_ALWAYS_INLINE float nearestWhole(float value) {
-  constexpr float kNoFraction = 12582912;
-  return (value + kNoFraction) - kNoFraction;
-}
-
-// The bits of the greatest absolute value.
-HALYARD_ALWAYS_INLINE void findGreatest(const float* values, size_t count, int32_t* greatest) {
-  // Without their signs, floats have the order of their bits, and values that are not finite come
-  // last.
-  int32_t most = 0;
-  for (size_t i = 0; i < count; ++i) {
-    const int32_t bits = std::bit_cast<int32_t>(values[i]) & std::numeric_limits<int32_t>::max();
-    most = bits > most ? bits : most;
-  }
-  *greatest = most;
-}
-
-// The number of values, which are finite, that are no multiples of `step` by factors that fit a
-// byte, except for the effect of rounding.
-HALYARD_ALWAYS_INLINE void countOthers(const float* values, size_t count, float step,
-                                       int32_t* others) {
-  constexpr float kSlack = 4e-5f;  // of a step
-  int32_t found = 0;
-  for (size_t i = 0; i < count; ++i) {
-    const float factor = values[i] / step;
-    const float whole = nearestWhole(factor);
-    const bool isOther =
-        (std::abs(factor - whole) > kSlack) | (whole < kLeastByte) | (whole > kGreatestByte);
-    found += isOther ? 1 : 0;
-  }
-  *others = found;
-}
-
-bool areMultiples(const float* values, size_t count, float step) {
-  constexpr size_t kAtOnce = 1024;
-  // Most steps that are tried are wrong, and the first values tell.
-  for (size_t i = 0, some = std::min<size_t>(8, count); i < count;) {
-    int32_t others = 0;
-    ops::runBest<&countOthers>(values + i, some, step, &others);
-    if (others > 0) return false;
-    i += some;
-    some = std::min(kAtOnce, count - i);
-  }
-  return true;
-}
-
-// The factors of `step` that the values are.
-HALYARD_ALWAYS_INLINE void findFactors(const float* values, size_t count, float step, int8_t* to) {
-  for (size_t i = 0; i < count; ++i) {
-    to[i] = static_cast<int8_t>(static_cast<int32_t>(nearestWhole(values[i] / step)));
-  }
-}
-
-// The step, such as `likely`, that all values are multiples of; 0 where no such step exists.
-float stepOf(const float* values, size_t count, float likely) {
-  int32_t bits = 0;
-  ops::runBest<&findGreatest>(values, count, &bits);
-  const auto greatest = std::bit_cast<float>(bits);
-  if (!std::isfinite(greatest)) return 0;
-  if (areMultiples(values, count, likely)) return likely;
-  for (int most = -kLeastByte; most > 0; --most) {
-    const float step = greatest / static_cast<float>(most);
-    if (!std::isnormal(step)) return 0;
-    if (areMultiples(values, count, step)) return step;
-  }
-  return 0;
-}
 
 }  // namespace
 
@@ -104,11 +29,11 @@ std::optional<BytePanels> BytePanels::make(const KernelSite& site, size_t column
   const auto* const filter = site.inputs[1].as<float>();
   // Many have one step for all columns. So the first one's is tried for the others. Which threads
   // look at them makes no difference.
-  const float first = stepOf(filter, depth, 1);
+  const float first = byteStepOf(filter, depth, 1);
   if (first == 0) return std::nullopt;
   site.divide(columns, divideUp(kPackedAtOnce, depth), [&](size_t begin, size_t end) {
     for (size_t column = begin; column < end; ++column) {
-      steps[column] = stepOf(filter + column * depth, depth, first);
+      steps[column] = byteStepOf(filter + column * depth, depth, first);
       if (steps[column] == 0) return;
     }
   });
@@ -150,8 +75,8 @@ void BytePanels::packPanel(const float* filter, size_t panel, uint8_t* packed) c
   const size_t width = widthOf(panel);
   std::vector<uint32_t> factors(count * units_);  // zeros behind the depth
   for (size_t c = 0; c < count; ++c) {
-    ops::runBest<&findFactors>(filter + (begin + c) * depth_, depth_, columnSteps_[begin + c],
-                               reinterpret_cast<int8_t*>(factors.data() + c * units_));
+    toByteFactors(filter + (begin + c) * depth_, depth_, columnSteps_[begin + c],
+                  reinterpret_cast<int8_t*>(factors.data() + c * units_));
   }
   ops::transposeBlock(factors.data(), units_, count, units_,
                       reinterpret_cast<uint32_t*>(packed + begin * units_ * 4), width);

@@ -34,6 +34,21 @@ struct FloatTile {
 
 using FloatMicro = void (*)(const FloatTile& tile);
 
+// One row times panels whose factors are bytes, and a step for each column:
+// out[c] = clamp(step[c] * (sum over k of left[k] * packed[k][c]) + bias[c] + addend[c]).
+struct ByteFactorsRow {
+  const float* left;
+  const int8_t* packed;  // panels that lie behind each other, each [depth][packed columns]
+  size_t depth;
+  const float* steps;   // [columns of the panels]
+  const float* bias;    // the same
+  const float* addend;  // [columns]; may be null
+  float low;            // the clamp keeps NaN
+  float high;
+  float* out;  // [columns]
+  size_t columns;
+};
+
 // By rows, from 1 to mostRows. One row is taken with any number of columns: panels, and their bias,
 // that lie behind each other.
 struct FloatMicros {
@@ -51,6 +66,10 @@ struct FloatGemm {
   // The same for at most half of a panel's columns.
   FloatMicros narrow;
   FloatMicros narrowPieces;
+  void (*byteFactorsRow)(const ByteFactorsRow& row);
+  // to[k][c] = packed[k][c] * steps[c] for one panel of `columns` packed columns.
+  void (*widenPanel)(const int8_t* packed, const float* steps, size_t depth, size_t columns,
+                     float* to);
 
   bool isNarrow(size_t columns) const { return 2 * columns <= panelColumns; }
   // How many columns are packed for a panel with `columns`.

@@ -38,7 +38,7 @@ class FloatLayer final : public MatrixLayer {
               return site.inputs[1].as<float>() +
                      column * (site.inputs[1].elementCount() / columns);
             },
-            site.inputs[2].as<float>()),
+            site.inputs[2].as<float>(), site.outputs[0].elementCount() == columns ? 1 : 0),
         range_(ops::activationRange(activation)) {
     site.release(1);
     const size_t depth = matrix_.depth();

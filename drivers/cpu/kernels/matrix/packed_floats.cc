@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstdint>
 
+#include "kernels/matrix/byte_steps.h"
 #include "kernels/matrix/panel_fetch.h"
 #include "kernels/vectors/even_pieces.h"
 #include "ops/transpose_block.h"
@@ -16,6 +17,10 @@ constexpr size_t kFetchedPanel = 4 * 1024;  // bytes, of the least that is fetch
 // itself, and from further away it does not. The cache may hold layers below this many bytes.
 constexpr size_t kFetchedForRow = 512 * 1024;
 constexpr size_t kPackedAtOnce = 8 * 1024;  // values: less is not worth another thread
+// Values of the least matrix that is packed as bytes. As floats, a smaller one stays in the
+// second-level cache.
+constexpr size_t kLeastOfBytes = 128 * 1024;
+constexpr size_t kWidenedRows = 16;  // of the least product that is worth widening the bytes
 
 // Columns [begin, end) to one panel: transposed, as many at a time as lie equally far apart.
 void packPanel(const PackedFloats::ColumnAt& columnAt, size_t begin, size_t end, size_t depth,
@@ -43,13 +48,20 @@ void packPanel(const PackedFloats::ColumnAt& columnAt, size_t begin, size_t end,
 }  // namespace
 
 PackedFloats::PackedFloats(const KernelSite& site, size_t columns, size_t depth,
-                           const ColumnAt& columnAt, const float* bias)
+                           const ColumnAt& columnAt, const float* bias, size_t rows)
     : gemm_(&floatGemm(site.level)),
       columns_(columns),
       depth_(depth),
       panels_(divideUp(columns, gemm_->panelColumns)),
       bias_(panels_ * gemm_->panelColumns) {
+  if (bias != nullptr) std::copy_n(bias, columns, bias_.data());
   const size_t width = gemm_->panelColumns;
+  if (const std::vector<float> steps = findSteps(site, columnAt, rows); !steps.empty()) {
+    steps_ = AlignedBuffer<float>(panels_ * width);
+    std::ranges::copy(steps, steps_.data());
+    packBytes(site, columnAt);
+    return;
+  }
   const size_t whole = (panels_ - 1) * width;
   const size_t packedColumns = whole + gemm_->packedColumns(columns - whole);
   packed_ = site.pack<float>(packedColumns * depth, [&](float* packed) {
@@ -63,12 +75,78 @@ PackedFloats::PackedFloats(const KernelSite& site, size_t columns, size_t depth,
                   }
                 });
   });
-  if (bias != nullptr) std::copy_n(bias, columns, bias_.data());
+}
+
+std::vector<float> PackedFloats::findSteps(const KernelSite& site, const ColumnAt& columnAt,
+                                           size_t rows) const {
+  const bool suits = rows == 1 || rows >= kWidenedRows;
+  if (!suits || columns_ * depth_ < kLeastOfBytes) return {};
+  const float first = byteStepOf(columnAt(0), depth_, 1);
+  if (first == 0) return {};
+  std::vector<float> steps(columns_);
+  site.divide(columns_, divideUp(kPackedAtOnce, depth_), [&](size_t begin, size_t end) {
+    for (size_t column = begin; column < end; ++column) {
+      steps[column] = byteStepOf(columnAt(column), depth_, first);
+      if (steps[column] == 0) return;
+    }
+  });
+  return std::ranges::count(steps, 0) == 0 ? steps : std::vector<float>();
+}
+
+void PackedFloats::packBytes(const KernelSite& site, const ColumnAt& columnAt) {
+  const size_t width = gemm_->panelColumns;
+  const size_t packedColumns = (panels_ - 1) * width + packedColumnsOf(panels_ - 1);
+  bytes_ = site.pack<int8_t>(packedColumns * depth_, [&](int8_t* packed) {
+    site.divide(panels_, divideUp(kPackedAtOnce, width * depth_), [&](size_t begin, size_t end) {
+      for (size_t panel = begin; panel < end; ++panel) {
+        const size_t first = panel * width;
+        const size_t count = std::min(width, columns_ - first);
+        std::vector<int8_t> factors(count * depth_);
+        for (size_t c = 0; c < count; ++c) {
+          toByteFactors(columnAt(first + c), depth_, steps_[first + c],
+                        factors.data() + c * depth_);
+        }
+        ops::transposeBlock(factors.data(), depth_, count, depth_, packed + first * depth_,
+                            packedColumnsOf(panel));
+      }
+    });
+  });
+}
+
+void PackedFloats::multiplyRowOfBytes(const PieceRows& row, const ops::ClampRange<float>& range,
+                                      size_t panelBegin, size_t panelEnd, float* out) const {
+  const size_t column = panelBegin * gemm_->panelColumns;
+  const auto* const addend = reinterpret_cast<const float*>(row.addend);
+  gemm_->byteFactorsRow(
+      {.left = reinterpret_cast<const float*>(row.first) + row.pieces[0],
+       .packed = bytes_.data() + column * depth_,
+       .depth = depth_,
+       .steps = steps_.data() + column,
+       .bias = bias_.data() + column,
+       .addend = addend == nullptr ? nullptr : addend + column,
+       .low = range.min,
+       .high = range.max,
+       .out = out + column,
+       .columns = std::min((panelEnd - panelBegin) * gemm_->panelColumns, columns_ - column)});
+}
+
+// In memory of the thread, until its next call.
+const float* PackedFloats::widened(size_t panel) const {
+  auto& buffer = threadOwned<AlignedBuffer<float>, struct WidenedPanel>();
+  const size_t columns = packedColumnsOf(panel);
+  if (buffer.size() < columns * depth_) buffer = AlignedBuffer<float>(columns * depth_);
+  const size_t first = panel * gemm_->panelColumns;
+  gemm_->widenPanel(bytes_.data() + first * depth_, steps_.data() + first, depth_, columns,
+                    buffer.data());
+  return buffer.data();
 }
 
 void PackedFloats::multiply(const PieceRows& rows, const ops::ClampRange<float>& range,
                             size_t panelBegin, size_t panelEnd, float* out,
                             size_t outStride) const {
+  if (isOfBytes() && rows.count == 1 && rows.pieces.size() == 1) {
+    return multiplyRowOfBytes(rows, range, panelBegin, panelEnd, out);
+  }
   const size_t width = gemm_->panelColumns;
   FloatTile tile;
   tile.leftStride = rows.stride / sizeof(float);
@@ -80,17 +158,17 @@ void PackedFloats::multiply(const PieceRows& rows, const ops::ClampRange<float>&
   tile.outStride = outStride;
   const auto* const addend = reinterpret_cast<const float*>(rows.addend);
   // One row goes through all panels at once.
-  const bool isRow = rows.count == 1;
+  const bool isRow = rows.count == 1 && !isOfBytes();
   const size_t panels = isRow ? panelEnd - panelBegin : 1;
   const bool fetches = isRow ? columns_ * depth_ * sizeof(float) >= kFetchedForRow
                              : width * depth_ * sizeof(float) >= kFetchedPanel;
   for (size_t panel = panelBegin; panel < panelEnd; panel += panels) {
     const size_t column = panel * width;
-    tile.packed = packed_.data() + column * depth_;
+    tile.packed = isOfBytes() ? widened(panel) : packed_.data() + column * depth_;
     tile.bias = bias_.data() + column;
     tile.columns = std::min(panels * width, columns_ - column);
     const FloatMicros& micro = gemm_->microsFor(tile.columns, tile.pieceCount);
-    PanelFetch fetch(fetches ? tile.packed + width * depth_ : nullptr, depth_,
+    PanelFetch fetch(fetches && !isOfBytes() ? tile.packed + width * depth_ : nullptr, depth_,
                      width * sizeof(float), divideUp(rows.count, micro.mostRows));
     tile.aheadStep = fetch.step();
     forEvenPieces(rows.count, micro.mostRows, [&](size_t begin, size_t count) {

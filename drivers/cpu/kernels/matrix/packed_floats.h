@@ -1,11 +1,15 @@
-// PackedFloats: a float matrix in panels of columns, as the micro kernels multiply with it.
+// PackedFloats: a float matrix in panels of columns, as the micro kernels multiply with it. A large
+// matrix of bytes times a step for each column is packed as bytes, if its products wait for memory
+// or have many rows.
 // Thread safety: immutable.
 // Ownership: owns its rearranged matrix.
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <span>
+#include <vector>
 
 #include "kernels/kernel.h"
 #include "kernels/matrix/gemm_float.h"
@@ -30,10 +34,10 @@ class PackedFloats {
   using ColumnAt = std::function<const float*(size_t column)>;
 
   PackedFloats() = default;
-  // `columnAt` is for constants, and asked only where there is no cache. `bias`: for each column;
-  // null: 0.
+  // `bias`: for each column; null: 0. `rows`: of most products; 0: not known, so that no bytes are
+  // packed.
   PackedFloats(const KernelSite& site, size_t columns, size_t depth, const ColumnAt& columnAt,
-               const float* bias);
+               const float* bias, size_t rows = 0);
 
   size_t columns() const { return columns_; }
   size_t depth() const { return depth_; }
@@ -45,11 +49,27 @@ class PackedFloats {
                 size_t panelEnd, float* out, size_t outStride) const;
 
  private:
+  // The steps of the columns; empty if the matrix is packed as floats.
+  std::vector<float> findSteps(const KernelSite& site, const ColumnAt& columnAt, size_t rows) const;
+  void packBytes(const KernelSite& site, const ColumnAt& columnAt);
+  bool isOfBytes() const { return steps_.size() > 0; }
+  // How many columns are packed for a panel.
+  size_t packedColumnsOf(size_t panel) const {
+    return gemm_->packedColumns(columns_ - panel * gemm_->panelColumns < gemm_->panelColumns
+                                    ? columns_ - panel * gemm_->panelColumns
+                                    : gemm_->panelColumns);
+  }
+  const float* widened(size_t panel) const;
+  void multiplyRowOfBytes(const PieceRows& row, const ops::ClampRange<float>& range,
+                          size_t panelBegin, size_t panelEnd, float* out) const;
+
   const FloatGemm* gemm_ = nullptr;
   size_t columns_ = 0;
   size_t depth_ = 0;
   size_t panels_ = 0;
   Packed<float> packed_;
+  Packed<int8_t> bytes_;  // instead, if there are steps
+  AlignedBuffer<float> steps_;
   AlignedBuffer<float> bias_;
 };
 

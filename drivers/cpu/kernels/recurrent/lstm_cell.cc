@@ -110,29 +110,32 @@ LstmCell::LstmCell(const KernelSite& site, const LstmPlaces& places,
       functions_(&floatFunctions(site.level)) {
   readGates(weights);
   const size_t firstGate = ops::kGates - gateCount_;
-  const auto matrixOf = [&](const ops::GatePointers& gates, size_t depth, const float* bias) {
+  const auto matrixOf = [&](const ops::GatePointers& gates, size_t depth, const float* bias,
+                            size_t rows) {
     return PackedFloats(
         site, gateCount_ * cells_, depth,
         [&](size_t column) { return gates[firstGate + column / cells_] + column % cells_ * depth; },
-        bias);
+        bias, rows);
   };
+  const size_t allRows = order.batch * order.steps;
   std::vector<float> bias;
   for (size_t gate = firstGate; gate < ops::kGates; ++gate) {
     bias.insert(bias.end(), weights.bias[gate], weights.bias[gate] + cells_);
   }
-  input_ = matrixOf(weights.input, weights.inputSize, hasLayerNorm_ ? nullptr : bias.data());
+  input_ =
+      matrixOf(weights.input, weights.inputSize, hasLayerNorm_ ? nullptr : bias.data(), allRows);
   if (places.auxWeights > 0) {
     const ops::OperationContext context(site.inputs, {}, nullptr);
     aux_ = matrixOf(ops::gatePointersAt(context, places.auxWeights),
-                    site.inputs[places.auxWeights + ops::kForgetGate].dims[1], nullptr);
+                    site.inputs[places.auxWeights + ops::kForgetGate].dims[1], nullptr, allRows);
     releaseAll(site, places.auxWeights, ops::kGates);
   }
-  recurrent_ = matrixOf(weights.recurrent, outputs_, nullptr);
+  recurrent_ = matrixOf(weights.recurrent, outputs_, nullptr, order.batch);
   releaseAll(site, places.weights, ops::kLstmPeephole);
   if (weights.projection == nullptr) return;
   projection_ = PackedFloats(
       site, outputs_, cells_, [&](size_t i) { return weights.projection + i * cells_; },
-      weights.projectionBias);
+      weights.projectionBias, order.batch);
   site.release(places.weights + ops::kLstmProjection);
 }
 

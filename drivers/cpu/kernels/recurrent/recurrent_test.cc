@@ -20,13 +20,13 @@ void append(const std::vector<TestOperand>& operands, KernelCase* test) {
   for (const TestOperand& operand : operands) test->inputs.push_back(dampened(operand));
 }
 
-// `steps` is 0 for one step of the operation that has no sequence. `cells` is 0 for a random
-// number.
+// `steps` is 0 for one step of the operation that has no sequence. The other numbers are random
+// where they are 0.
 KernelCase lstmCase(RandomOperands& random, const LstmParts& parts, uint32_t steps, bool timeMajor,
-                    uint32_t cells = 0) {
-  const auto batch = static_cast<uint32_t>(random.oneOf({1, 1, 2, 5, 14}));
+                    uint32_t cells = 0, uint32_t batch = 0, uint32_t width = 0) {
+  if (batch == 0) batch = static_cast<uint32_t>(random.oneOf({1, 1, 2, 5, 14}));
   LstmSizes sizes;
-  sizes.inputs = static_cast<uint32_t>(random.between(1, 40));
+  sizes.inputs = width > 0 ? width : static_cast<uint32_t>(random.between(1, 40));
   // The difference of few values from their mean may be little more than rounding.
   sizes.cells =
       cells > 0 ? cells : static_cast<uint32_t>(random.between(parts.layerNorm ? 8 : 1, 70));
@@ -72,6 +72,24 @@ TEST(LstmKernel, IsTheReferenceWithALargeMatrixOfItsState) {
   for (const bool timeMajor : {false, true}) {
     checkKernel(lstmCase(random, {}, 5, timeMajor, 197), kAllLevels,
                 fmt::format("time major {}", timeMajor));
+    if (HasFatalFailure()) return;
+  }
+}
+
+// Both matrices are packed as bytes with one sequence, that of the inputs with several.
+TEST(LstmKernel, IsTheReferenceWithWeightsOfBytes) {
+  RandomOperands random(66);
+  for (const uint32_t batch : {1u, 5u}) {
+    KernelCase test = lstmCase(random, {}, 20, false, 197, batch, 211);
+    for (size_t i = 1; i < 9; ++i) {
+      const float step = 0.2f / static_cast<float>(90 + 4 * i);
+      std::vector<float> values = test.inputs[i].values<float>();
+      for (float& value : values) value = step * std::clamp(std::rint(value / step), -128.f, 127.f);
+      if (!values.empty()) {
+        std::memcpy(test.inputs[i].bytes.data(), values.data(), test.inputs[i].bytes.size());
+      }
+    }
+    checkKernel(std::move(test), kAllLevels, fmt::format("{} sequences", batch));
     if (HasFatalFailure()) return;
   }
 }

@@ -56,18 +56,19 @@ class RnnCell {
   RnnCell(const KernelSite& site, size_t first, size_t aux, ops::RecurrentActivation activation,
           const ops::SequenceOrder& order)
       : order_(order), activation_(activation), functions_(&floatFunctions(site.level)) {
-    const auto matrixOf = [&](size_t i, const float* bias) {
+    const auto matrixOf = [&](size_t i, const float* bias, size_t rows) {
       const ops::Tensor& matrix = site.inputs[i];
       const size_t depth = matrix.dims[1];
       PackedFloats packed(
           site, matrix.dims[0], depth,
-          [&](size_t column) { return matrix.as<float>() + column * depth; }, bias);
+          [&](size_t column) { return matrix.as<float>() + column * depth; }, bias, rows);
       site.release(i);
       return packed;
     };
-    input_ = matrixOf(first + kWeights, site.inputs[first + kBias].as<float>());
-    if (aux > 0) aux_ = matrixOf(aux, nullptr);
-    recurrent_ = matrixOf(first + kRecurrent, nullptr);
+    const size_t allRows = order.batch * order.steps;
+    input_ = matrixOf(first + kWeights, site.inputs[first + kBias].as<float>(), allRows);
+    if (aux > 0) aux_ = matrixOf(aux, nullptr, allRows);
+    recurrent_ = matrixOf(first + kRecurrent, nullptr, order.batch);
   }
 
   ops::SequenceOrder order_;

@@ -37,6 +37,11 @@ HALYARD_ALWAYS_INLINE void storeFirst(float* to, Vector v, size_t count) {
 }
 HALYARD_ALWAYS_INLINE Vector load(const float* from) { return loadFirst(from, kLanes); }
 HALYARD_ALWAYS_INLINE void store(float* to, Vector v) { storeFirst(to, v, kLanes); }
+// kLanes bytes as floats.
+HALYARD_ALWAYS_INLINE Vector loadBytes(const int8_t* from) {
+  return Vector{static_cast<float>(from[0]), static_cast<float>(from[1]),
+                static_cast<float>(from[2]), static_cast<float>(from[3])};
+}
 HALYARD_ALWAYS_INLINE Vector fill(float x) { return Vector{x, x, x, x}; }
 HALYARD_ALWAYS_INLINE Vector multiplyAdd(Vector a, Vector b, Vector c) { return a * b + c; }
 // The same value, which the compiler does not know to be a product that could be fused with a sum.
@@ -92,6 +97,10 @@ HALYARD_AVX2 Vector loadFirst(const float* from, size_t count) {
 HALYARD_AVX2 void storeFirst(float* to, Vector v, size_t count) {
   _mm256_maskstore_ps(to, firstLanes(count), v);
 }
+HALYARD_AVX2 Vector loadBytes(const int8_t* from) {
+  const __m128i bytes = _mm_loadl_epi64(reinterpret_cast<const __m128i*>(from));
+  return _mm256_cvtepi32_ps(_mm256_cvtepi8_epi32(bytes));
+}
 HALYARD_AVX2 Vector fill(float x) { return _mm256_set1_ps(x); }
 HALYARD_AVX2 Vector multiplyAdd(Vector a, Vector b, Vector c) { return _mm256_fmadd_ps(a, b, c); }
 HALYARD_AVX2 Vector keepApart(Vector x) {
@@ -141,6 +150,10 @@ HALYARD_AVX512 Vector loadFirst(const float* from, size_t count) {
 }
 HALYARD_AVX512 void storeFirst(float* to, Vector v, size_t count) {
   _mm512_mask_storeu_ps(to, firstLanes(count), v);
+}
+HALYARD_AVX512 Vector loadBytes(const int8_t* from) {
+  const __m128i bytes = _mm_loadu_si128(reinterpret_cast<const __m128i*>(from));
+  return _mm512_cvtepi32_ps(_mm512_cvtepi8_epi32(bytes));
 }
 HALYARD_AVX512 Vector fill(float x) { return _mm512_set1_ps(x); }
 HALYARD_AVX512 Vector multiplyAdd(Vector a, Vector b, Vector c) { return _mm512_fmadd_ps(a, b, c); }

@@ -1,0 +1,93 @@
+// Some values at a time, in vectors.
+#include "kernels/matrix/byte_steps.h"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <limits>
+
+#include "ops/simd.h"
+
+namespace halyard::cpudriver {
+namespace {
+
+constexpr int kLeastByte = -128;
+constexpr int kGreatestByte = 127;
+
+// The nearest whole number of a value that is at most 2^22: adding 1.5 * 2^23 leaves no bits for a
+// fraction. A value between two of them goes to the even one; callers do not rely on this. Unlike
+// std::round() it is two additions for several values at once.
+HALYARD_ALWAYS_INLINE float nearestWhole(float value) {
+  constexpr float kNoFraction = 12582912;
+  return (value + kNoFraction) - kNoFraction;
+}
+
+// The bits of the greatest absolute value.
+HALYARD_ALWAYS_INLINE void findGreatest(const float* values, size_t count, int32_t* greatest) {
+  // Without their signs, floats have the order of their bits, and values that are not finite come
+  // last.
+  int32_t most = 0;
+  for (size_t i = 0; i < count; ++i) {
+    const int32_t bits = std::bit_cast<int32_t>(values[i]) & std::numeric_limits<int32_t>::max();
+    most = bits > most ? bits : most;
+  }
+  *greatest = most;
+}
+
+// The number of values, which are finite, that are no multiples of `step` by factors that fit a
+// byte, except for the effect of rounding.
+HALYARD_ALWAYS_INLINE void countOthers(const float* values, size_t count, float step,
+                                       int32_t* others) {
+  constexpr float kSlack = 4e-5f;  // of a step
+  int32_t found = 0;
+  for (size_t i = 0; i < count; ++i) {
+    const float factor = values[i] / step;
+    const float whole = nearestWhole(factor);
+    const bool isOther =
+        (std::abs(factor - whole) > kSlack) | (whole < kLeastByte) | (whole > kGreatestByte);
+    found += isOther ? 1 : 0;
+  }
+  *others = found;
+}
+
+bool areMultiples(const float* values, size_t count, float step) {
+  constexpr size_t kAtOnce = 1024;
+  // Most steps that are tried are wrong, and the first values tell.
+  for (size_t i = 0, some = std::min<size_t>(8, count); i < count;) {
+    int32_t others = 0;
+    ops::runBest<&countOthers>(values + i, some, step, &others);
+    if (others > 0) return false;
+    i += some;
+    some = std::min(kAtOnce, count - i);
+  }
+  return true;
+}
+
+// The factors of `step` that the values are.
+HALYARD_ALWAYS_INLINE void findFactors(const float* values, size_t count, float step, int8_t* to) {
+  for (size_t i = 0; i < count; ++i) {
+    to[i] = static_cast<int8_t>(static_cast<int32_t>(nearestWhole(values[i] / step)));
+  }
+}
+
+}  // namespace
+
+float byteStepOf(const float* values, size_t count, float likely) {
+  int32_t bits = 0;
+  ops::runBest<&findGreatest>(values, count, &bits);
+  const auto greatest = std::bit_cast<float>(bits);
+  if (!std::isfinite(greatest)) return 0;
+  if (areMultiples(values, count, likely)) return likely;
+  for (int most = -kLeastByte; most > 0; --most) {
+    const float step = greatest / static_cast<float>(most);
+    if (!std::isnormal(step)) return 0;
+    if (areMultiples(values, count, step)) return step;
+  }
+  return 0;
+}
+
+void toByteFactors(const float* values, size_t count, float step, int8_t* factors) {
+  ops::runBest<&findFactors>(values, count, step, factors);
+}
+
+}  // namespace halyard::cpudriver
