@@ -103,7 +103,7 @@ os._exit(0)
 def test_a_program_goes_on_after_ctrl_c():
     assert run_program(LONG_MODEL + """
 x = numpy.zeros((700, 700), numpy.float32)
-compiled = long_model(30).compile("nnapi-reference")
+compiled = long_model(400).compile("nnapi-reference")
 interrupt_after(0.1)
 try:
     compiled(x)
@@ -117,7 +117,7 @@ except KeyboardInterrupt:
 def test_the_interpreter_may_end_while_interrupted_work_does():
     program = LONG_MODEL + """
 x = numpy.zeros((700, 700), numpy.float32)
-compiled = long_model(30).compile("nnapi-reference")
+compiled = long_model(400).compile("nnapi-reference")
 interrupt_after(0.1)
 try:
     compiled(x)
@@ -132,7 +132,7 @@ def test_a_handler_of_a_signal_runs_during_an_execution():
     assert run_program(LONG_MODEL + """
 handled = []
 signal.signal(signal.SIGINT, lambda *_: handled.append(time.monotonic()))
-compiled = long_model(40).compile("nnapi-reference")
+compiled = long_model(200).compile("nnapi-reference")
 interrupt_after(0.05)
 compiled(numpy.zeros((700, 700), numpy.float32))
 print(len(handled), handled[0] < time.monotonic() - 0.05)
