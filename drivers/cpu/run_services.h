@@ -27,6 +27,7 @@ class RunServices final : public cpu::KernelScratch {
                            const std::function<void(size_t begin, size_t end)>& body) override {
     divide(count, grain, body, LoopOrder::BACKWARD);
   }
+  unsigned threads() const override { return threads_ == nullptr ? 1 : threads_->pool().threads(); }
   // Whether the kernels of this run are to divide their loops; they do while there are processors.
   void beginRun(bool divides) { divides_ = divides; }
 

@@ -15,6 +15,8 @@ namespace halyard::cpu {
 class KernelScratch : public ops::KernelServices {
  public:
   void* scratch(size_t bytes) final;
+  // The most threads that share a loop of a kernel.
+  virtual unsigned threads() const { return 1; }
   // The kernel is done with its scratch memory.
   void reset();
   void release() { scratch_.clear(); }

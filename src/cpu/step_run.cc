@@ -10,7 +10,7 @@
 namespace halyard::cpu {
 namespace {
 
-// Loops that check the limit of the work do so about as often (base/work_limit.h).
+// Of one thread. Loops that check the limit of the work do so about as often (base/work_limit.h).
 constexpr std::chrono::microseconds kShortStep{400};
 
 // The values that control flow has made. Their memory returns to the execution's blocks.
@@ -96,8 +96,10 @@ Status StepRun::run(const RunServices& services, std::vector<std::chrono::nanose
     if (isTimed) {
       const hal::Clock::duration taken = hal::Clock::now() - started;
       if (times != nullptr) (*times)[index] += taken;
-      // The time of a kernel depends on the operands' dimensions, not on their values.
-      if (status.ok() && step.kernel != nullptr && taken < kShortStep) isShort_[index] = true;
+      // The time of a kernel depends on the operands' dimensions, not on their values. Another run
+      // may have only one of the threads.
+      const bool isShortInOneThread = taken * services.kernels.threads() < kShortStep;
+      if (status.ok() && step.kernel != nullptr && isShortInOneThread) isShort_[index] = true;
     }
     HALYARD_RETURN_IF_ERROR(std::move(status), "{}", textOf(step));
   }
