@@ -25,19 +25,10 @@ std::optional<BytePanels> BytePanels::make(const KernelSite& site, size_t column
   if (gemm == nullptr || gemm->factors != Quant8Factors::OPPOSITE) return std::nullopt;
   const size_t depth = site.inputs[1].elementCount() / columns;
   if (depth > kMostDepth) return std::nullopt;
-  std::vector<float> steps(columns);
   const auto* const filter = site.inputs[1].as<float>();
-  // Many have one step for all columns. So the first one's is tried for the others. Which threads
-  // look at them makes no difference.
-  const float first = byteStepOf(filter, depth, 1);
-  if (first == 0) return std::nullopt;
-  site.divide(columns, divideUp(kPackedAtOnce, depth), [&](size_t begin, size_t end) {
-    for (size_t column = begin; column < end; ++column) {
-      steps[column] = byteStepOf(filter + column * depth, depth, first);
-      if (steps[column] == 0) return;
-    }
-  });
-  if (std::ranges::count(steps, 0) > 0) return std::nullopt;
+  const std::vector<float> steps =
+      byteStepsOf(site, columns, depth, [&](size_t column) { return filter + column * depth; });
+  if (steps.empty()) return std::nullopt;
   return BytePanels(site, *gemm, steps, columns);
 }
 

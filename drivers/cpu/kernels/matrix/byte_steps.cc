@@ -6,11 +6,13 @@
 #include <cmath>
 #include <limits>
 
+#include "kernels/vectors/even_pieces.h"
 #include "ops/simd.h"
 
 namespace halyard::cpudriver {
 namespace {
 
+constexpr size_t kSearchedAtOnce = 16 * 1024;  // values: less is not worth another thread
 constexpr int kLeastByte = -128;
 constexpr int kGreatestByte = 127;
 
@@ -70,8 +72,7 @@ HALYARD_ALWAYS_INLINE void findFactors(const float* values, size_t count, float 
   }
 }
 
-}  // namespace
-
+// The step, such as `likely`, that all values are multiples of; 0 where no such step exists.
 float byteStepOf(const float* values, size_t count, float likely) {
   int32_t bits = 0;
   ops::runBest<&findGreatest>(values, count, &bits);
@@ -84,6 +85,24 @@ float byteStepOf(const float* values, size_t count, float likely) {
     if (areMultiples(values, count, step)) return step;
   }
   return 0;
+}
+
+}  // namespace
+
+std::vector<float> byteStepsOf(const KernelSite& site, size_t columns, size_t depth,
+                               const std::function<const float*(size_t column)>& columnAt) {
+  // Many have one step for all columns. So the first one's is tried for the others. Which threads
+  // look at them makes no difference.
+  const float first = byteStepOf(columnAt(0), depth, 1);
+  if (first == 0) return {};
+  std::vector<float> steps(columns);
+  site.divide(columns, divideUp(kSearchedAtOnce, depth), [&](size_t begin, size_t end) {
+    for (size_t column = begin; column < end; ++column) {
+      steps[column] = byteStepOf(columnAt(column), depth, first);
+      if (steps[column] == 0) return;
+    }
+  });
+  return std::ranges::count(steps, 0) == 0 ? steps : std::vector<float>();
 }
 
 void toByteFactors(const float* values, size_t count, float step, int8_t* factors) {

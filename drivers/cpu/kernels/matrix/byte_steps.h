@@ -5,12 +5,17 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
+#include <vector>
+
+#include "kernels/kernel.h"
 
 namespace halyard::cpudriver {
 
-// A step that all values are multiples of, by factors from -128 to 127; 0 if there is no such step.
-// `likely` is tried first.
-float byteStepOf(const float* values, size_t count, float likely);
+// For each column of `depth` values, a step that all of them are multiples of, by factors from -128
+// to 127. Empty if one has no such step. `columnAt` gives a column's values.
+std::vector<float> byteStepsOf(const KernelSite& site, size_t columns, size_t depth,
+                               const std::function<const float*(size_t column)>& columnAt);
 
 // The factors of values that are such multiples.
 void toByteFactors(const float* values, size_t count, float step, int8_t* factors);

@@ -20,6 +20,7 @@ constexpr size_t kPackedAtOnce = 8 * 1024;  // values: less is not worth another
 // Values of the least matrix that is packed as bytes. As floats, a smaller one stays in the
 // second-level cache.
 constexpr size_t kLeastOfBytes = 128 * 1024;
+constexpr size_t kMostDepthOfBytes = size_t{1} << 16;  // a thread keeps a panel of it as floats
 constexpr size_t kWidenedRows = 16;  // of the least product that is worth widening the bytes
 
 // Columns [begin, end) to one panel: transposed, as many at a time as lie equally far apart.
@@ -62,8 +63,7 @@ PackedFloats::PackedFloats(const KernelSite& site, size_t columns, size_t depth,
     packBytes(site, columnAt);
     return;
   }
-  const size_t whole = (panels_ - 1) * width;
-  const size_t packedColumns = whole + gemm_->packedColumns(columns - whole);
+  const size_t packedColumns = (panels_ - 1) * width + packedColumnsOf(panels_ - 1);
   packed_ = site.pack<float>(packedColumns * depth, [&](float* packed) {
     site.divide(panels_, divideUp(kPackedAtOnce, width * depth),
                 [&](size_t panelBegin, size_t panelEnd) {
@@ -79,18 +79,9 @@ PackedFloats::PackedFloats(const KernelSite& site, size_t columns, size_t depth,
 
 std::vector<float> PackedFloats::findSteps(const KernelSite& site, const ColumnAt& columnAt,
                                            size_t rows) const {
-  const bool suits = rows == 1 || rows >= kWidenedRows;
+  const bool suits = (rows == 1 || rows >= kWidenedRows) && depth_ <= kMostDepthOfBytes;
   if (!suits || columns_ * depth_ < kLeastOfBytes) return {};
-  const float first = byteStepOf(columnAt(0), depth_, 1);
-  if (first == 0) return {};
-  std::vector<float> steps(columns_);
-  site.divide(columns_, divideUp(kPackedAtOnce, depth_), [&](size_t begin, size_t end) {
-    for (size_t column = begin; column < end; ++column) {
-      steps[column] = byteStepOf(columnAt(column), depth_, first);
-      if (steps[column] == 0) return;
-    }
-  });
-  return std::ranges::count(steps, 0) == 0 ? steps : std::vector<float>();
+  return byteStepsOf(site, columns_, depth_, columnAt);
 }
 
 void PackedFloats::packBytes(const KernelSite& site, const ColumnAt& columnAt) {

@@ -5,6 +5,7 @@
 // Ownership: owns its rearranged matrix.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -42,6 +43,7 @@ class PackedFloats {
   size_t columns() const { return columns_; }
   size_t depth() const { return depth_; }
   size_t panels() const { return panels_; }
+  size_t packedBytes() const { return packed_.size() * sizeof(float) + bytes_.size(); }
   // out[r][c] = clamp(rows[r] . column c + bias[c] + addend[r][c]) for the columns of panels
   // [panelBegin, panelEnd). `out` is the place of the first row's first column of the whole matrix.
   // Rows of `out` and of the addend are `outStride` elements apart. Both may be the same.
@@ -55,9 +57,8 @@ class PackedFloats {
   bool isOfBytes() const { return steps_.size() > 0; }
   // How many columns are packed for a panel.
   size_t packedColumnsOf(size_t panel) const {
-    return gemm_->packedColumns(columns_ - panel * gemm_->panelColumns < gemm_->panelColumns
-                                    ? columns_ - panel * gemm_->panelColumns
-                                    : gemm_->panelColumns);
+    const size_t left = columns_ - panel * gemm_->panelColumns;
+    return gemm_->packedColumns(std::min(left, gemm_->panelColumns));
   }
   const float* widened(size_t panel) const;
   void multiplyRowOfBytes(const PieceRows& row, const ops::ClampRange<float>& range,

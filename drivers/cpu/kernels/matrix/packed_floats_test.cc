@@ -7,8 +7,12 @@
 #include <random>
 #include <vector>
 
+#include "kernels/kernel_for_test.h"
+
 namespace halyard::cpudriver::testing {
 namespace {
+
+using namespace ops::testing;
 
 constexpr size_t kColumns = 213;  // the last panel has few
 constexpr size_t kDepth = 701;
@@ -76,6 +80,25 @@ TEST(PackedFloats, MultiplyAlikeAsFloatsAndAsBytes) {
         if (HasFatalFailure()) return;
       }
     }
+  }
+}
+
+TEST(PackedFloats, AreBytesInAFullConnectionOfOneRow) {
+  const Matrix matrix(true);
+  for (const uint32_t rows : {1u, 3u}) {
+    KernelCase test;
+    test.operation = OperationType::FULLY_CONNECTED;
+    std::vector<float> left(rows * kDepth);
+    for (size_t i = 0; i < left.size(); ++i) left[i] = std::sin(static_cast<float>(i));
+    using enum OperandType;
+    test.inputs = {TestOperand::of<float>(TENSOR_FLOAT32, {rows, kDepth}, left),
+                   TestOperand::of<float>(TENSOR_FLOAT32, {kColumns, kDepth}, matrix.values),
+                   TestOperand::of<float>(TENSOR_FLOAT32, {kColumns}, matrix.bias),
+                   TestOperand::int32(1)};
+    test.outputs = {TestOperand::output(TENSOR_FLOAT32)};
+    test.slack = 5e-4;
+    checkKernel(std::move(test), kAllLevels, fmt::format("{} rows", rows));
+    if (HasFatalFailure()) return;
   }
 }
 

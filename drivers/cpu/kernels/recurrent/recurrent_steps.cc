@@ -15,7 +15,7 @@ constexpr size_t kBlockValues = size_t{1} << 20;  // sums that are computed ahea
 constexpr size_t kRangeWork = 1 << 16;
 constexpr size_t kThreadWork = 1 << 18;
 // The second-level cache keeps a smaller matrix from step to step.
-constexpr size_t kKeptMatrix = 512 * 1024 / sizeof(float);  // elements
+constexpr size_t kKeptMatrix = 512 * 1024;  // bytes
 // More take longer to multiply than the weights to arrive.
 constexpr size_t kWaitingRows = 8;
 constexpr float kInfinity = std::numeric_limits<float>::infinity();
@@ -60,7 +60,7 @@ void multiplyRows(const PackedFloats& matrix, const FloatRows& rows, const float
 
 void addState(const PackedFloats& matrix, const FloatRows& state, size_t step, const StepSums& sums,
               ops::KernelServices& services) {
-  const bool waits = matrix.columns() * matrix.depth() > kKeptMatrix && state.count <= kWaitingRows;
+  const bool waits = matrix.packedBytes() > kKeptMatrix && state.count <= kWaitingRows;
   multiplyRows(matrix, state, sums.first, kNoClamp, sums.first, sums.stride,
                waits && step % 2 != 0 ? LoopOrder::BACKWARD : LoopOrder::FORWARD, services);
 }
