@@ -1,6 +1,8 @@
 // Constant folding: turns constant weights to float32 once, so that kernels see float constants.
-// Such a model stores weights as bytes or float16 and computes with float32. Thread safety: pure
-// functions. Ownership: the memory owns the values.
+// Such a model stores weights as bytes or float16 and computes with float32.
+//
+// Thread safety: pure functions.
+// Ownership: the memory owns the values.
 #pragma once
 
 #include <cstddef>

@@ -5,8 +5,9 @@ Tensors are numbers, as in the file. The code that makes a tensor chooses its qu
 
   FLOAT    float32
   FLOAT16  float16 in the file, behind DEQUANTIZE
-  DYNAMIC  int8 with a scale for each output channel, or one for an LSTM's matrix. Activations are float32, and LiteRT rounds
-           those of each row to 8 bits before it multiplies (dynamic-range quantisation)
+  DYNAMIC  int8 with a scale for each output channel, or one for an LSTM's matrix. Activations are
+           float32. LiteRT rounds those of each row to 8 bits before it multiplies (dynamic-range
+           quantisation)
   UINT8    uint8 with one scale and a zero point that is not in the middle
   INT8     int8 with a scale for each output channel
 
@@ -85,7 +86,8 @@ class TfliteWriter:
         scale. With a gain of 1, values behind a ReLU keep their size."""
         deviation = float(gain * np.sqrt(2 / fan_in))
         if self.kind in (FLOAT, FLOAT16):
-            return self._floats(self._random.standard_normal(shape, np.float32) * np.float32(deviation))
+            values = self._random.standard_normal(shape, np.float32)
+            return self._floats(values * np.float32(deviation))
         if self.kind == UINT8:
             zero_point = int(self._random.integers(110, 146))
             # The shorter side of the range holds three standard deviations.
@@ -123,7 +125,8 @@ class TfliteWriter:
         if self.kind != FLOAT16:
             return self.constant(values)
         stored = self.constant(values.astype(np.float16))
-        return self._operator("DEQUANTIZE", (stored,), values.shape, None, schema.DequantizeOptionsT(), 3)
+        return self._operator("DEQUANTIZE", (stored,), values.shape, None,
+                              schema.DequantizeOptionsT(), 3)
 
     def _tensor(self, shape, dtype, quantization=None, values=None, name=None, variable=False):
         tensor = schema.TensorT()

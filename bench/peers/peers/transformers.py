@@ -52,7 +52,8 @@ class _MobileBert:
         for _ in range(self.LAYERS):
             x = self._layer(x)
         x = self._writer.fully_connected(x, 2)
-        return self._writer.finish([x], f"MobileBERT behind its embedding, {self._writer.kind}, random weights")
+        return self._writer.finish(
+            [x], f"MobileBERT behind its embedding, {self._writer.kind}, random weights")
 
 
 def mobilebert(kind):
