@@ -372,7 +372,8 @@ int benchModels(int count, char** paths, bool steps) {
 }
 
 int benchLevels() {
-  constexpr const char* kNames[] = {"baseline", "AVX2", "AVX-VNNI", "AVX-512", "AMX", "NEON dot"};
+  constexpr const char* kNames[] = {"baseline",     "AVX2", "AVX-VNNI", "AVX-512",
+                                    "AVX-512 FP16", "AMX",  "NEON dot", "NEON FP16"};
   for (const ops::SimdLevel level : ops::kSimdLevels) {
     if (!ops::hasSimdLevel(level)) continue;
     const double peak = peakOf(measure::byteLoop(level));

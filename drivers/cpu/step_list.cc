@@ -27,9 +27,10 @@ struct Pattern {
 
 class StepMaker {
  public:
-  StepMaker(const cpu::SubgraphPlan& plan, Packing* packing)
+  StepMaker(const cpu::SubgraphPlan& plan, Packing* packing, bool mayUseHalves)
       : plan_(plan),
         packing_(packing),
+        mayUseHalves_(mayUseHalves),
         graph_(plan),
         steps_(plan.subgraph->operations.size()),
         isDone_(plan.isFolded) {
@@ -102,6 +103,7 @@ class StepMaker {
     const std::vector<ops::Tensor> outputs = tensorsOf(operation.outputs);
     return makeKernel(graph_.definition(i), {.inputs = inputs,
                                              .outputs = outputs,
+                                             .mayUseHalves = mayUseHalves_,
                                              .packing = packing_,
                                              .operands = operation.inputs,
                                              .parts = &parts_});
@@ -206,9 +208,11 @@ class StepMaker {
       const OperandIndexes& outputs = graph_.operation(fusion.last).outputs;
       std::vector<ops::Tensor> results = tensorsOf(outputs);
       results[0].dims = plan_.tensors[fusion.shape].dims;
-      auto kernel = makeKernel(
-          graph_.definition(i),
-          {.inputs = inputs, .outputs = results, .packing = packing_, .fused = fusion.fused});
+      auto kernel = makeKernel(graph_.definition(i), {.inputs = inputs,
+                                                      .outputs = results,
+                                                      .mayUseHalves = mayUseHalves_,
+                                                      .packing = packing_,
+                                                      .fused = fusion.fused});
       if (kernel == nullptr) continue;
       swallow(fusion.swallowed);
       place(fusion.last, fusion.inputs, outputs, std::move(kernel));
@@ -218,7 +222,8 @@ class StepMaker {
   }
 
   const cpu::SubgraphPlan& plan_;
-  Packing* const packing_;     // may be null
+  Packing* const packing_;  // may be null
+  const bool mayUseHalves_;
   mutable SharedParts parts_;  // for makers
   const FusionGraph graph_;
   std::vector<std::optional<Step>> steps_;  // by operation
@@ -231,13 +236,15 @@ class StepMaker {
 
 }  // namespace
 
-std::vector<Step> makeSteps(const cpu::SubgraphPlan& plan, Packing* packing) {
-  return StepMaker(plan, packing).make();
+std::vector<Step> makeSteps(const cpu::SubgraphPlan& plan, Packing* packing, bool mayUseHalves) {
+  return StepMaker(plan, packing, mayUseHalves).make();
 }
 
 void addBodySteps(cpu::ExecutionPlan* plan, Packing* packing) {
   for (cpu::SubgraphPlan& body : plan->referenced) {
-    if (cpu::canHaveSteps(body)) body.steps = cpu::planSteps(body, makeSteps(body, packing));
+    if (!cpu::canHaveSteps(body)) continue;
+    body.steps = cpu::planSteps(
+        body, makeSteps(body, packing, plan->model->relaxComputationFloat32toFloat16));
   }
 }
 

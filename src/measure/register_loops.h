@@ -121,7 +121,7 @@ inline RegisterLoop byteLoop([[maybe_unused]] ops::SimdLevel level) {
   if (level >= ops::SimdLevel::AVX2) return registerLoop(multiplyBytes256, 16);
   return registerLoop(multiplyBytes128, 8);
 #elif defined(__aarch64__)
-  if (level == ops::SimdLevel::NEON_DOT) return registerLoop(multiplyBytesDot, 16);
+  if (level >= ops::SimdLevel::NEON_DOT) return registerLoop(multiplyBytesDot, 16);
   return registerLoop(multiplyBytes128, 4);
 #else
   return registerLoop(multiplyVectors<int16_t>, 8);

@@ -53,14 +53,18 @@ bool hasAvx512() {
          __builtin_cpu_supports("avx512vnni");
 }
 
-// AMX-TILE and AMX-INT8: leaf 7, EDX bits 24 and 25.
-bool hasTiles() {
+// EDX of leaf 7, for features that not every compiler has a name for.
+unsigned int newFeatures() {
   unsigned int a = 0;
   unsigned int b = 0;
   unsigned int c = 0;
   unsigned int d = 0;
-  return __get_cpuid_count(7, 0, &a, &b, &c, &d) != 0 && (d >> 24 & 3) == 3;
+  return __get_cpuid_count(7, 0, &a, &b, &c, &d) != 0 ? d : 0;
 }
+
+bool hasAvx512Fp16() { return (newFeatures() >> 23 & 1) != 0; }
+// AMX-TILE and AMX-INT8.
+bool hasTiles() { return (newFeatures() >> 24 & 3) == 3; }
 
 // The registers of tiles are large. The kernel gives them only to processes that ask. A refusal has
 // several reasons, for example an old kernel, or a small stack for signals.
@@ -79,13 +83,19 @@ unsigned processorLevels() {
   if (!__builtin_cpu_supports("avx2") || !__builtin_cpu_supports("fma")) return levels;
   add(SimdLevel::AVX2);
   if (hasAvxVnni()) add(SimdLevel::AVX_VNNI);
-  if (hasAvx512()) add(SimdLevel::AVX512);
+  if (!hasAvx512()) return levels;
+  add(SimdLevel::AVX512);
+  if (hasAvx512Fp16()) add(SimdLevel::AVX512_FP16);
   return levels;
 }
 #elif defined(__aarch64__)
 unsigned processorLevels() {
-  const bool hasDot = (getauxval(AT_HWCAP) & HWCAP_ASIMDDP) != 0;
-  return 1U | (hasDot ? 1U << static_cast<unsigned>(SimdLevel::NEON_DOT) : 0);
+  const unsigned long features = getauxval(AT_HWCAP);
+  unsigned levels = 1;
+  if ((features & HWCAP_ASIMDDP) == 0) return levels;
+  levels |= 1U << static_cast<unsigned>(SimdLevel::NEON_DOT);
+  if ((features & HWCAP_ASIMDHP) != 0) levels |= 1U << static_cast<unsigned>(SimdLevel::NEON_FP16);
+  return levels;
 }
 #else
 unsigned processorLevels() { return 1; }
@@ -115,7 +125,7 @@ SimdLevel simdLevel() {
 SimdLevel newestSimdLevel() {
 #if defined(__x86_64__)
   return madeOnce([] {
-    const bool isAllowed = levels().most >= SimdLevel::AMX && simdLevel() == SimdLevel::AVX512;
+    const bool isAllowed = levels().most >= SimdLevel::AMX && simdLevel() == SimdLevel::AVX512_FP16;
     return isAllowed && hasTiles() && requestTiles() ? SimdLevel::AMX : simdLevel();
   });
 #else
@@ -138,10 +148,14 @@ std::string_view simdLevelName(SimdLevel level) {
       return "avx-vnni";
     case SimdLevel::AVX512:
       return "avx512";
+    case SimdLevel::AVX512_FP16:
+      return "avx512-fp16";
     case SimdLevel::AMX:
       return "amx";
     case SimdLevel::NEON_DOT:
       return "neon-dot";
+    case SimdLevel::NEON_FP16:
+      return "neon-fp16";
   }
   return "unknown";
 }

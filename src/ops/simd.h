@@ -14,21 +14,25 @@ namespace halyard::ops {
 // Instruction sets that loops are compiled for. In each architecture, a level includes the levels
 // before it.
 enum class SimdLevel {
-  BASELINE = 0,  // SSE2 on x86-64, NEON on aarch64
-  AVX2 = 1,      // with FMA
-  AVX_VNNI = 2,  // products of bytes, 256 bits
-  AVX512 = 3,    // F, BW, DQ, VL and VNNI
-  AMX = 4,       // products of tiles of bytes
-  NEON_DOT = 5   // products of bytes, 128 bits
+  BASELINE = 0,     // SSE2 on x86-64, NEON on aarch64
+  AVX2 = 1,         // with FMA
+  AVX_VNNI = 2,     // products of bytes, 256 bits
+  AVX512 = 3,       // F, BW, DQ, VL and VNNI
+  AVX512_FP16 = 4,  // products of float16, 512 bits
+  AMX = 5,          // products of tiles of bytes
+  NEON_DOT = 6,     // products of bytes, 128 bits
+  NEON_FP16 = 7     // products of float16, 128 bits
 };
 
 // The levels of this architecture in order, supported by this processor or not.
 inline constexpr SimdLevel kSimdLevels[] = {
     SimdLevel::BASELINE,
 #if defined(__x86_64__)
-    SimdLevel::AVX2,     SimdLevel::AVX_VNNI, SimdLevel::AVX512, SimdLevel::AMX,
+    SimdLevel::AVX2,        SimdLevel::AVX_VNNI, SimdLevel::AVX512,
+    SimdLevel::AVX512_FP16, SimdLevel::AMX,
 #elif defined(__aarch64__)
     SimdLevel::NEON_DOT,
+    SimdLevel::NEON_FP16,
 #endif
 };
 
@@ -37,11 +41,14 @@ inline constexpr SimdLevel kSimdLevels[] = {
 #define HALYARD_TARGET_AVX_VNNI __attribute__((target("avx2,fma,avxvnni")))
 #define HALYARD_TARGET_AVX512 \
   __attribute__((target("avx2,fma,avx512f,avx512bw,avx512dq,avx512vl,avx512vnni")))
+#define HALYARD_TARGET_AVX512_FP16 \
+  __attribute__((target("avx2,fma,avx512f,avx512bw,avx512dq,avx512vl,avx512vnni,avx512fp16")))
 #define HALYARD_TARGET_AMX \
   __attribute__((          \
       target("avx2,fma,avx512f,avx512bw,avx512dq,avx512vl,avx512vnni,amx-tile,amx-int8")))
 #elif defined(__aarch64__)
 #define HALYARD_TARGET_NEON_DOT __attribute__((target("arch=armv8.2-a+dotprod")))
+#define HALYARD_TARGET_NEON_FP16 __attribute__((target("arch=armv8.2-a+dotprod+fp16")))
 #endif
 
 // Returns the highest level below AMX whose instructions are all supported by this processor and

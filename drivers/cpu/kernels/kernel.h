@@ -78,7 +78,8 @@ struct KernelSite {
   std::span<const ops::Tensor> inputs;
   std::span<const ops::Tensor> outputs;
   ops::SimdLevel level = ops::newestSimdLevel();  // the newest instructions that may be used
-  Packing* packing = nullptr;                     // null: packed constants lie on the heap
+  bool mayUseHalves = false;   // float32 may be computed with the range and precision of float16
+  Packing* packing = nullptr;  // null: packed constants lie on the heap
   Fused fused = {};
   const ops::OperationDefinition* definition = nullptr;  // set by makeKernel
   // By input: the model's operand, and the parts that other kernels have made of it. Without

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "kernel_list.h"
+#include "kernels/matrix/gemm_half.h"
 #include "ops/random_for_test.h"
 
 namespace halyard::cpudriver::testing {
@@ -78,6 +79,17 @@ inline void expectSame(const std::vector<uint8_t>& actual, const TestOperand& ex
   }
 }
 
+// The slack of results that may be computed in float16: eight of its steps at the largest sum. An
+// activation may hide that. Sums of some hundred products of the tests' inputs reach 8 and more.
+inline double halfSlack(const TestOperand& expected) {
+  if (expected.tensor.type != OperandType::TENSOR_FLOAT32) return 0;
+  double largest = 8;
+  for (const float value : expected.values<float>()) {
+    if (std::isfinite(value)) largest = std::max(largest, std::abs(static_cast<double>(value)));
+  }
+  return 8 * largest / 1024;
+}
+
 // Counts the pieces that kernels pack, and remembers the constants that they release.
 class PackingWatch final : public Packing {
  public:
@@ -117,7 +129,8 @@ inline void checkReleasedConstants(const KernelCase& test, KernelSite site,
   EXPECT_EQ(runKernel(*kernel, stripped), expected) << what << ", without released constants";
 }
 
-// Compares for every level that this processor has. At least `needed` of them must have a kernel,
+// Compares for every level that this processor has, with float16 where it has arithmetic for that,
+// too. At least `needed` of them must have a kernel,
 // or all if there are fewer.
 inline void checkKernel(KernelCase test, int needed, const std::string& what) {
   const Status status = ops::testing::runOperation(test.operation, test.inputs, test.outputs);
@@ -134,7 +147,7 @@ inline void checkKernel(KernelCase test, int needed, const std::string& what) {
       if (i >= test.variables) inputs.back().data = test.inputs[i].bytes.data();
     }
     for (const TestOperand& output : test.outputs) outputs.push_back(output.tensor);
-    const KernelSite site = {inputs, outputs, level};
+    KernelSite site = {inputs, outputs, level};
     const auto kernel = makeKernel(*ops::definitionOf(test.operation), site);
     if (kernel == nullptr) continue;
     ++kernels;
@@ -146,6 +159,16 @@ inline void checkKernel(KernelCase test, int needed, const std::string& what) {
     }
     checkReleasedConstants(test, site, what);
     if (::testing::Test::HasFatalFailure()) return;
+    if (halfGemm(level) == nullptr) continue;
+    site.mayUseHalves = true;
+    const auto relaxed = makeKernel(*ops::definitionOf(test.operation), site);
+    ASSERT_NE(relaxed, nullptr) << what;
+    const auto near = runKernel(*relaxed, test);
+    for (size_t i = 0; i < near.size(); ++i) {
+      expectSame(near[i], test.outputs[i], test.slack + halfSlack(test.outputs[i]),
+                 what + fmt::format(", relaxed, level {}, output {}", static_cast<int>(level), i));
+      if (::testing::Test::HasFatalFailure()) return;
+    }
   }
   EXPECT_GE(kernels, std::min(needed, levels)) << what;
 }

@@ -153,12 +153,12 @@ class AttentionKernel final : public Kernel {
                      .ahead = nullptr,
                      .aheadStep = 0,
                      .bias = noBias_.data(),
-                     .addend = nullptr,
-                     .low = -kInfinity,
-                     .high = kInfinity,
-                     .out = out + panel * gemm_.panelColumns,
-                     .outStride = outStride,
-                     .columns = columnsOf(right, panel)},
+                     .result = {.addend = nullptr,
+                                .low = -kInfinity,
+                                .high = kInfinity,
+                                .out = out + panel * gemm_.panelColumns,
+                                .outStride = outStride,
+                                .columns = columnsOf(right, panel)}},
                     rows);
     }
   }

@@ -19,7 +19,7 @@ const Quant8Depthwise* quant8Depthwise([[maybe_unused]] ops::SimdLevel level) {
   if (level == ops::SimdLevel::AVX2) return &avx2::kQuant8Depthwise;
   return &sse2::kQuant8Depthwise;
 #elif defined(__aarch64__)
-  if (level == ops::SimdLevel::NEON_DOT) return &neondot::kQuant8Depthwise;
+  if (level >= ops::SimdLevel::NEON_DOT) return &neondot::kQuant8Depthwise;
   return &neon::kQuant8Depthwise;
 #else
   return nullptr;

@@ -10,6 +10,16 @@
 
 namespace halyard::cpudriver {
 
+// The way from a tile's sums to its results.
+struct TileResult {
+  const float* addend;  // [rows][columns], added before the clamp; may be null
+  float low;            // the clamp keeps NaN
+  float high;
+  float* out;        // [rows][columns]
+  size_t outStride;  // elements
+  size_t columns;    // at most the panel's, but see FloatGemm; others are not stored
+};
+
 // out[r][c] = clamp(bias[c] + sum over k of left[r][k] * packed[k][c]), where a row's values lie in
 // pieces: value k is piece k / depth's value k % depth.
 struct FloatTile {
@@ -23,16 +33,9 @@ struct FloatTile {
   // null. One row fetches its own factors itself, unless this is null.
   const std::byte* ahead;
   size_t aheadStep;
-  const float* bias;    // [panel columns]
-  const float* addend;  // [rows][columns], added before the clamp; may be null
-  float low;            // the clamp keeps NaN
-  float high;
-  float* out;        // [rows][columns]
-  size_t outStride;  // elements
-  size_t columns;    // at most the panel's, but see FloatMicros; others are not stored
+  const float* bias;  // [panel columns]
+  TileResult result;
 };
-
-using FloatMicro = void (*)(const FloatTile& tile);
 
 // One row times panels whose factors are bytes, and a step for each column:
 // out[c] = clamp(step[c] * (sum over k of left[k] * packed[k][c]) + bias[c] + addend[c]).
@@ -49,15 +52,17 @@ struct ByteFactorsRow {
   size_t columns;
 };
 
-// By rows, from 1 to mostRows. One row is taken with any number of columns: panels, and their bias,
-// that lie behind each other.
-struct FloatMicros {
+// Micro kernels by rows, from 1 to mostRows.
+template <typename Tile>
+struct Micros {
   static constexpr size_t kMostRows = 16;
 
   size_t mostRows;
-  std::array<FloatMicro, kMostRows + 1> forRows;
+  std::array<void (*)(const Tile& tile), kMostRows + 1> forRows;
 };
+using FloatMicros = Micros<FloatTile>;
 
+// One row is taken with any number of columns: panels, and their bias, that lie behind each other.
 struct FloatGemm {
   size_t panelColumns;
   // For rows in one piece, which lose no time over where pieces are, and in any number.

@@ -30,7 +30,7 @@ const Quant8Gemm* quant8Gemm([[maybe_unused]] ops::SimdLevel level) {
   if (level == ops::SimdLevel::AVX2) return &avx2::kQuant8Gemm;
   return &sse2::kQuant8Gemm;
 #elif defined(__aarch64__)
-  if (level == ops::SimdLevel::NEON_DOT) return &neondot::kQuant8Gemm;
+  if (level >= ops::SimdLevel::NEON_DOT) return &neondot::kQuant8Gemm;
   return &neon::kQuant8Gemm;
 #else
   return nullptr;

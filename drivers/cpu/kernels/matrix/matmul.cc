@@ -80,12 +80,12 @@ class FloatMatmulKernel final : public Kernel {
                    .ahead = nullptr,
                    .aheadStep = 0,
                    .bias = bias_.data() + item.column,
-                   .addend = nullptr,
-                   .low = range_.min,
-                   .high = range_.max,
-                   .out = output + item.column,
-                   .outStride = sizes_.columns,
-                   .columns = item.columns},
+                   .result = {.addend = nullptr,
+                              .low = range_.min,
+                              .high = range_.max,
+                              .out = output + item.column,
+                              .outStride = sizes_.columns,
+                              .columns = item.columns}},
                   item.rowEnd - item.rowBegin);
   }
 
@@ -115,12 +115,12 @@ void packRightPanel(const FloatGemm& gemm, const MatmulSizes& sizes, const float
 }
 
 void multiplyPanel(const FloatGemm& gemm, FloatTile tile, size_t rows) {
-  const FloatMicros& micro = gemm.microsFor(tile.columns, tile.pieceCount);
+  const FloatMicros& micro = gemm.microsFor(tile.result.columns, tile.pieceCount);
   const float* const left = tile.left;
-  float* const out = tile.out;
+  float* const out = tile.result.out;
   forEvenPieces(rows, micro.mostRows, [&](size_t begin, size_t count) {
     tile.left = left + begin * tile.leftStride;
-    tile.out = out + begin * tile.outStride;
+    tile.result.out = out + begin * tile.result.outStride;
     micro.forRows[count](tile);
   });
 }

@@ -22,6 +22,13 @@ constexpr size_t kPackedAtOnce = 8 * 1024;  // values: less is not worth another
 constexpr size_t kLeastOfBytes = 128 * 1024;
 constexpr size_t kMostDepthOfBytes = size_t{1} << 16;  // a thread keeps a panel of it as floats
 constexpr size_t kWidenedRows = 16;  // of the least product that is worth widening the bytes
+// Rows are rounded in the time of a few columns and of some values of depth.
+constexpr size_t kLeastDepthOfHalves = 16;
+constexpr size_t kHalfRows = 224;  // that are rounded at once
+// Rows that are a multiple of this many bytes apart lie in the same few places of the first-level
+// cache. They get some elements between.
+constexpr size_t kAliasing = 4096;
+constexpr size_t kLine = 32;
 
 // Columns [begin, end) to one panel: transposed, as many at a time as lie equally far apart.
 void packPanel(const PackedFloats::ColumnAt& columnAt, size_t begin, size_t end, size_t depth,
@@ -56,24 +63,47 @@ PackedFloats::PackedFloats(const KernelSite& site, size_t columns, size_t depth,
       panels_(divideUp(columns, gemm_->panelColumns)),
       bias_(panels_ * gemm_->panelColumns) {
   if (bias != nullptr) std::copy_n(bias, columns, bias_.data());
-  const size_t width = gemm_->panelColumns;
   if (const std::vector<float> steps = findSteps(site, columnAt, rows); !steps.empty()) {
-    steps_ = AlignedBuffer<float>(panels_ * width);
+    steps_ = AlignedBuffer<float>(panels_ * gemm_->panelColumns);
     std::ranges::copy(steps, steps_.data());
     packBytes(site, columnAt);
     return;
   }
-  const size_t packedColumns = (panels_ - 1) * width + packedColumnsOf(panels_ - 1);
-  packed_ = site.pack<float>(packedColumns * depth, [&](float* packed) {
-    site.divide(panels_, divideUp(kPackedAtOnce, width * depth),
-                [&](size_t panelBegin, size_t panelEnd) {
-                  for (size_t panel = panelBegin; panel < panelEnd; ++panel) {
-                    const size_t first = panel * width;
-                    const size_t end = std::min(first + width, columns);
-                    packPanel(columnAt, first, end, depth, gemm_->packedColumns(end - first),
-                              packed + first * depth);
-                  }
-                });
+  const bool suitsHalves = columns >= gemm_->panelColumns && depth >= kLeastDepthOfHalves;
+  if (site.mayUseHalves && suitsHalves) half_ = halfGemm(site.level);
+  half_ != nullptr ? packHalves(site, columnAt) : packFloats(site, columnAt);
+}
+
+void PackedFloats::forPanels(const KernelSite& site,
+                             const std::function<void(size_t, size_t, size_t)>& pack) const {
+  const size_t width = gemm_->panelColumns;
+  site.divide(panels_, divideUp(kPackedAtOnce, width * depth_), [&](size_t begin, size_t end) {
+    for (size_t panel = begin; panel < end; ++panel) {
+      pack(panel, panel * width, std::min((panel + 1) * width, columns_));
+    }
+  });
+}
+
+void PackedFloats::packFloats(const KernelSite& site, const ColumnAt& columnAt) {
+  packed_ = site.pack<float>(packedColumns() * depth_, [&](float* packed) {
+    forPanels(site, [&](size_t panel, size_t first, size_t end) {
+      packPanel(columnAt, first, end, depth_, packedColumnsOf(panel), packed + first * depth_);
+    });
+  });
+}
+
+void PackedFloats::packHalves(const KernelSite& site, const ColumnAt& columnAt) {
+  const size_t even = 2 * divideUp(depth_, 2);
+  halves_ = site.pack<uint16_t>(packedColumns() * even, [&](uint16_t* packed) {
+    forPanels(site, [&](size_t panel, size_t first, size_t end) {
+      const size_t columns = packedColumnsOf(panel);
+      std::vector<float> floats(columns * even);
+      packPanel(columnAt, first, end, depth_, columns, floats.data());
+      uint16_t* to = packed + first * even;
+      for (size_t k = 0; k < even; k += 2, to += 2 * columns) {
+        half_->packPair(&floats[k * columns], &floats[(k + 1) * columns], columns, to);
+      }
+    });
   });
 }
 
@@ -85,21 +115,15 @@ std::vector<float> PackedFloats::findSteps(const KernelSite& site, const ColumnA
 }
 
 void PackedFloats::packBytes(const KernelSite& site, const ColumnAt& columnAt) {
-  const size_t width = gemm_->panelColumns;
-  const size_t packedColumns = (panels_ - 1) * width + packedColumnsOf(panels_ - 1);
-  bytes_ = site.pack<int8_t>(packedColumns * depth_, [&](int8_t* packed) {
-    site.divide(panels_, divideUp(kPackedAtOnce, width * depth_), [&](size_t begin, size_t end) {
-      for (size_t panel = begin; panel < end; ++panel) {
-        const size_t first = panel * width;
-        const size_t count = std::min(width, columns_ - first);
-        std::vector<int8_t> factors(count * depth_);
-        for (size_t c = 0; c < count; ++c) {
-          toByteFactors(columnAt(first + c), depth_, steps_[first + c],
-                        factors.data() + c * depth_);
-        }
-        ops::transposeBlock(factors.data(), depth_, count, depth_, packed + first * depth_,
-                            packedColumnsOf(panel));
+  bytes_ = site.pack<int8_t>(packedColumns() * depth_, [&](int8_t* packed) {
+    forPanels(site, [&](size_t panel, size_t first, size_t end) {
+      std::vector<int8_t> factors((end - first) * depth_);
+      for (size_t column = first; column < end; ++column) {
+        toByteFactors(columnAt(column), depth_, steps_[column],
+                      factors.data() + (column - first) * depth_);
       }
+      ops::transposeBlock(factors.data(), depth_, end - first, depth_, packed + first * depth_,
+                          packedColumnsOf(panel));
     });
   });
 }
@@ -121,6 +145,19 @@ void PackedFloats::multiplyRowOfBytes(const PieceRows& row, const ops::ClampRang
        .columns = std::min((panelEnd - panelBegin) * gemm_->panelColumns, columns_ - column)});
 }
 
+// Rows [begin, begin + count) as float16, `stride` elements apart. An odd depth gets one 0 more.
+void PackedFloats::roundRows(const PieceRows& rows, size_t begin, size_t count, uint16_t* to,
+                             size_t stride) const {
+  const size_t pieceDepth = depth_ / rows.pieces.size();
+  for (size_t row = begin; row < begin + count; ++row, to += stride) {
+    const auto* const from = reinterpret_cast<const float*>(rows.first + row * rows.stride);
+    for (size_t piece = 0; piece < rows.pieces.size(); ++piece) {
+      half_->narrowRow(from + rows.pieces[piece], pieceDepth, to + piece * pieceDepth);
+    }
+    if (depth_ % 2 == 1) to[depth_] = 0;
+  }
+}
+
 // In memory of the thread, until its next call.
 const float* PackedFloats::widened(size_t panel) const {
   auto& buffer = threadOwned<AlignedBuffer<float>, struct WidenedPanel>();
@@ -132,11 +169,55 @@ const float* PackedFloats::widened(size_t panel) const {
   return buffer.data();
 }
 
+void PackedFloats::multiplyHalves(const PieceRows& all, const ops::ClampRange<float>& range,
+                                  size_t panelBegin, size_t panelEnd, float* out,
+                                  size_t outStride) const {
+  const size_t width = gemm_->panelColumns;
+  const size_t even = 2 * divideUp(depth_, 2);
+  auto& buffer = threadOwned<AlignedBuffer<uint16_t>, struct RoundedRows>();
+  HalfTile tile;
+  tile.leftStride = even * sizeof(uint16_t) % kAliasing == 0 ? even + kLine : even;
+  tile.pairs = even / 2;
+  tile.result.low = range.min;
+  tile.result.high = range.max;
+  tile.result.outStride = outStride;
+  forEvenPieces(all.count, kHalfRows, [&](size_t begin, size_t count) {
+    if (buffer.size() < count * tile.leftStride) {
+      buffer = AlignedBuffer<uint16_t>(count * tile.leftStride);
+    }
+    roundRows(all, begin, count, buffer.data(), tile.leftStride);
+    for (size_t panel = panelBegin; panel < panelEnd; ++panel) {
+      const size_t column = panel * width;
+      tile.result.columns = std::min(width, columns_ - column);
+      tile.packed = halves_.data() + column * even;
+      tile.bias = bias_.data() + column;
+      const Micros<HalfTile>& micro =
+          gemm_->isNarrow(tile.result.columns) ? half_->narrow : half_->wide;
+      const size_t panelBytes = width * even * sizeof(uint16_t);
+      PanelFetch fetch(panelBytes >= kFetchedPanel ? tile.packed + width * even : nullptr,
+                       tile.pairs, 2 * width * sizeof(uint16_t), divideUp(count, micro.mostRows));
+      tile.aheadStep = fetch.step();
+      forEvenPieces(count, micro.mostRows, [&](size_t row, size_t rows) {
+        const size_t at = (begin + row) * outStride + column;
+        tile.ahead = fetch.take();
+        tile.left = buffer.data() + row * tile.leftStride;
+        tile.result.out = out + at;
+        tile.result.addend =
+            all.addend == nullptr ? nullptr : reinterpret_cast<const float*>(all.addend) + at;
+        micro.forRows[rows](tile);
+      });
+    }
+  });
+}
+
 void PackedFloats::multiply(const PieceRows& rows, const ops::ClampRange<float>& range,
                             size_t panelBegin, size_t panelEnd, float* out,
                             size_t outStride) const {
   if (isOfBytes() && rows.count == 1 && rows.pieces.size() == 1) {
     return multiplyRowOfBytes(rows, range, panelBegin, panelEnd, out);
+  }
+  if (half_ != nullptr) {
+    return multiplyHalves(rows, range, panelBegin, panelEnd, out, outStride);
   }
   const size_t width = gemm_->panelColumns;
   FloatTile tile;
@@ -144,9 +225,9 @@ void PackedFloats::multiply(const PieceRows& rows, const ops::ClampRange<float>&
   tile.pieces = rows.pieces.data();
   tile.pieceCount = rows.pieces.size();
   tile.depth = depth_ / tile.pieceCount;
-  tile.low = range.min;
-  tile.high = range.max;
-  tile.outStride = outStride;
+  tile.result.low = range.min;
+  tile.result.high = range.max;
+  tile.result.outStride = outStride;
   const auto* const addend = reinterpret_cast<const float*>(rows.addend);
   // One row goes through all panels at once.
   const bool isRow = rows.count == 1 && !isOfBytes();
@@ -157,16 +238,16 @@ void PackedFloats::multiply(const PieceRows& rows, const ops::ClampRange<float>&
     const size_t column = panel * width;
     tile.packed = isOfBytes() ? widened(panel) : packed_.data() + column * depth_;
     tile.bias = bias_.data() + column;
-    tile.columns = std::min(panels * width, columns_ - column);
-    const FloatMicros& micro = gemm_->microsFor(tile.columns, tile.pieceCount);
+    tile.result.columns = std::min(panels * width, columns_ - column);
+    const FloatMicros& micro = gemm_->microsFor(tile.result.columns, tile.pieceCount);
     PanelFetch fetch(fetches && !isOfBytes() ? tile.packed + width * depth_ : nullptr, depth_,
                      width * sizeof(float), divideUp(rows.count, micro.mostRows));
     tile.aheadStep = fetch.step();
     forEvenPieces(rows.count, micro.mostRows, [&](size_t begin, size_t count) {
       tile.ahead = fetch.take();
       tile.left = reinterpret_cast<const float*>(rows.first + begin * rows.stride);
-      tile.out = out + begin * outStride + column;
-      tile.addend = addend == nullptr ? nullptr : addend + begin * outStride + column;
+      tile.result.out = out + begin * outStride + column;
+      tile.result.addend = addend == nullptr ? nullptr : addend + begin * outStride + column;
       micro.forRows[count](tile);
     });
   }

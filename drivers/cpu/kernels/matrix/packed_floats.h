@@ -1,6 +1,7 @@
 // PackedFloats: a float matrix in panels of columns, as the micro kernels multiply with it. A large
 // matrix of bytes times a step for each column is packed as bytes, if its products wait for memory
-// or have many rows.
+// or have many rows. Another is packed as float16, if the site allows it and the processor computes
+// with float16. Rows are rounded to float16 then, too.
 // Thread safety: immutable.
 // Ownership: owns its rearranged matrix.
 #pragma once
@@ -14,6 +15,7 @@
 
 #include "kernels/kernel.h"
 #include "kernels/matrix/gemm_float.h"
+#include "kernels/matrix/gemm_half.h"
 #include "kernels/vectors/aligned_buffer.h"
 #include "ops/activation.h"
 
@@ -43,7 +45,9 @@ class PackedFloats {
   size_t columns() const { return columns_; }
   size_t depth() const { return depth_; }
   size_t panels() const { return panels_; }
-  size_t packedBytes() const { return packed_.size() * sizeof(float) + bytes_.size(); }
+  size_t packedBytes() const {
+    return packed_.size() * sizeof(float) + halves_.size() * sizeof(uint16_t) + bytes_.size();
+  }
   // out[r][c] = clamp(rows[r] . column c + bias[c] + addend[r][c]) for the columns of panels
   // [panelBegin, panelEnd). `out` is the place of the first row's first column of the whole matrix.
   // Rows of `out` and of the addend are `outStride` elements apart. Both may be the same.
@@ -53,7 +57,16 @@ class PackedFloats {
  private:
   // The steps of the columns; empty if the matrix is packed as floats.
   std::vector<float> findSteps(const KernelSite& site, const ColumnAt& columnAt, size_t rows) const;
+  void packFloats(const KernelSite& site, const ColumnAt& columnAt);
+  void packHalves(const KernelSite& site, const ColumnAt& columnAt);
   void packBytes(const KernelSite& site, const ColumnAt& columnAt);
+  // `pack(panel, first, end)` for the panels of a part, which have columns [first, end).
+  void forPanels(const KernelSite& site,
+                 const std::function<void(size_t panel, size_t first, size_t end)>& pack) const;
+  // Of all panels.
+  size_t packedColumns() const {
+    return (panels_ - 1) * gemm_->panelColumns + packedColumnsOf(panels_ - 1);
+  }
   bool isOfBytes() const { return steps_.size() > 0; }
   // How many columns are packed for a panel.
   size_t packedColumnsOf(size_t panel) const {
@@ -63,13 +76,19 @@ class PackedFloats {
   const float* widened(size_t panel) const;
   void multiplyRowOfBytes(const PieceRows& row, const ops::ClampRange<float>& range,
                           size_t panelBegin, size_t panelEnd, float* out) const;
+  void roundRows(const PieceRows& rows, size_t begin, size_t count, uint16_t* to,
+                 size_t stride) const;
+  void multiplyHalves(const PieceRows& rows, const ops::ClampRange<float>& range, size_t panelBegin,
+                      size_t panelEnd, float* out, size_t outStride) const;
 
   const FloatGemm* gemm_ = nullptr;
+  const HalfGemm* half_ = nullptr;  // if the matrix is packed as float16
   size_t columns_ = 0;
   size_t depth_ = 0;
   size_t panels_ = 0;
   Packed<float> packed_;
-  Packed<int8_t> bytes_;  // instead, if there are steps
+  Packed<uint16_t> halves_;  // instead, if there is half_
+  Packed<int8_t> bytes_;     // instead, if there are steps
   AlignedBuffer<float> steps_;
   AlignedBuffer<float> bias_;
 };

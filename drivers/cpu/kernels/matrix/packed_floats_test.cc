@@ -1,4 +1,4 @@
-// Products with matrices that are packed as floats and as bytes.
+// Products with matrices that are packed as floats, as float16 and as bytes.
 #include "kernels/matrix/packed_floats.h"
 
 #include <gtest/gtest.h>
@@ -37,10 +37,9 @@ struct Matrix {
   std::vector<float> bias;
 };
 
-void checkProducts(const Matrix& matrix, size_t rows, ops::SimdLevel level) {
-  SCOPED_TRACE(::testing::Message() << rows << " rows, " << ops::simdLevelName(level));
-  KernelSite site;
-  site.level = level;
+// Differences are at most `slack`.
+void checkProducts(const Matrix& matrix, size_t rows, const KernelSite& site, double slack) {
+  SCOPED_TRACE(::testing::Message() << rows << " rows, " << ops::simdLevelName(site.level));
   const PackedFloats packed(
       site, kColumns, kDepth, [&](size_t column) { return &matrix.values[column * kDepth]; },
       matrix.bias.data(), rows);
@@ -66,7 +65,7 @@ void checkProducts(const Matrix& matrix, size_t rows, ops::SimdLevel level) {
     for (size_t k = 0; k < kDepth; ++k) {
       sum += static_cast<double>(left[row * kDepth + k]) * matrix.values[column * kDepth + k];
     }
-    ASSERT_NEAR(out[i], std::clamp(sum, -60.0, 60.0), 5e-4) << "row " << row << ", " << column;
+    ASSERT_NEAR(out[i], std::clamp(sum, -60.0, 60.0), slack) << "row " << row << ", " << column;
   }
 }
 
@@ -76,9 +75,47 @@ TEST(PackedFloats, MultiplyAlikeAsFloatsAndAsBytes) {
     for (const ops::SimdLevel level : ops::kSimdLevels) {
       if (!ops::hasSimdLevel(level)) continue;
       for (const size_t rows : {1, 2, 16, 31}) {
-        checkProducts(matrix, rows, level);
+        KernelSite site;
+        site.level = level;
+        checkProducts(matrix, rows, site, 5e-4);
         if (HasFatalFailure()) return;
       }
+    }
+  }
+}
+
+// Each product is up to 3. A product or a row that is lost or taken twice differs by more.
+TEST(PackedFloats, MultiplyNearlyAlikeAsHalves) {
+  const Matrix matrix(false);
+  for (const ops::SimdLevel level : ops::kSimdLevels) {
+    if (!ops::hasSimdLevel(level) || halfGemm(level) == nullptr) continue;
+    KernelSite site;
+    site.level = level;
+    site.mayUseHalves = true;
+    for (size_t rows = 1; rows < 40; ++rows) {
+      checkProducts(matrix, rows, site, 0.15);
+      if (HasFatalFailure()) return;
+    }
+    checkProducts(matrix, 300, site, 0.15);
+  }
+}
+
+// Without permission, or where the processor has no arithmetic of float16, results are the same.
+TEST(PackedFloats, AreHalvesOnlyIfTheSiteAllowsIt) {
+  const Matrix matrix(false);
+  for (const ops::SimdLevel level : ops::kSimdLevels) {
+    if (!ops::hasSimdLevel(level)) continue;
+    const auto packedBytes = [&](bool mayUseHalves) {
+      KernelSite site;
+      site.level = level;
+      site.mayUseHalves = mayUseHalves;
+      const auto columnAt = [&](size_t column) { return &matrix.values[column * kDepth]; };
+      return PackedFloats(site, kColumns, kDepth, columnAt, nullptr).packedBytes();
+    };
+    if (halfGemm(level) == nullptr) {
+      EXPECT_EQ(packedBytes(true), packedBytes(false));
+    } else {
+      EXPECT_EQ(packedBytes(true), packedBytes(false) / kDepth * (kDepth + 1) / 2);
     }
   }
 }
