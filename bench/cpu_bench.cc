@@ -5,8 +5,11 @@
 //   cpu_bench --levels            8 bit kernels for each instruction set, against the peak of each
 //   cpu_bench MODEL...            time of each model, driver and reference device, 1 and 2 threads
 //   cpu_bench --steps MODEL...    time of the driver alone, by step
+//   cpu_bench --relaxed MODEL...  time of the driver with float32, and with float16 allowed; how
+//   far
+//                                 apart the results are, for random inputs
 //   cpu_bench --clients MODEL...  executions per second of one client and of eight at once, 2
-//   threads
+//                                 threads
 //
 // A model is a .tflite file or a built-in one. v1, v2, v1-u8, v2-u8, v1-s8 and v2-s8 are MobileNet
 // for images of 224 x 224, with random weights; lstm is an acoustic model. All run in this process.
@@ -16,12 +19,14 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <cmath>
 #include <cstddef>
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
 #include <memory>
 #include <new>
+#include <random>
 #include <span>
 #include <string>
 #include <string_view>
@@ -259,10 +264,10 @@ void benchMove(MoveCase move) {
   printBoth(times, moved, moved / copy);
 }
 
-Times timeModel(hal::Device& device, const std::shared_ptr<const Model>& model) {
+Times timeModel(hal::Device& device, const std::shared_ptr<const Model>& model,
+                const Buffers& buffers) {
   const auto prepared = device.prepareModel(validated(model).value(), {});
   if (!prepared.ok()) return {};
-  const Buffers buffers(*model);
   const auto execution = (*prepared)->createReusableExecution(buffers.request);
   if (!execution.ok()) return {};
   return timeOf([&] { (void)(*execution)->compute({}); }, 0.5);
@@ -360,7 +365,7 @@ int benchModels(int count, char** paths, bool steps) {
     std::vector<hal::Device*> devices = {driver1->get(), driver2->get()};
     if (!steps) devices.insert(devices.end(), {reference1.get(), reference2.get()});
     for (hal::Device* device : devices) {
-      const Times times = timeModel(*device, model);
+      const Times times = timeModel(*device, model, Buffers(*model));
       std::printf("%s %8.4f (%7.4f)", device == reference1.get() ? " |" : "", times.median * 1e3,
                   times.best * 1e3);
       std::fflush(stdout);
@@ -381,6 +386,65 @@ int benchLevels() {
     for (const LayerCase& layer : bench::layerCases()) {
       benchLayer(layer, OperandType::TENSOR_QUANT8_ASYMM, peak, level, /*withReference=*/false);
     }
+  }
+  return 0;
+}
+
+// The largest difference of float32 results, relative to the range of its output. Not a number if a
+// result is none.
+double distance(const Model& model, const Buffers& wanted, const Buffers& found) {
+  double most = 0;
+  for (size_t i = 0; i < wanted.outputs.size(); ++i) {
+    const Operand& operand = model.main.operands[model.main.outputIndexes[i]];
+    if (operand.type != OperandType::TENSOR_FLOAT32) continue;
+    const auto* const right = static_cast<const float*>(wanted.outputs[i].data);
+    const auto* const other = static_cast<const float*>(found.outputs[i].data);
+    const size_t count = wanted.outputs[i].length / sizeof(float);
+    const auto [low, high] = std::minmax_element(right, right + count);
+    for (size_t k = 0; k < count; ++k) {
+      const double apart = std::abs(static_cast<double>(other[k]) - right[k]) / (*high - *low);
+      if (!(apart <= most)) most = apart;
+    }
+  }
+  return most;
+}
+
+int benchRelaxed(int count, char** paths) {
+  std::printf("%-36s %18s %18s | %18s %18s   ms, distance of results\n", "model", "float32, 1",
+              "2 threads", "float16 allowed, 1", "2 threads");
+  for (int i = 0; i < count; ++i) {
+    const auto found = findModel(paths[i]);
+    if (!found.ok()) {
+      std::printf("%s\n", found.status().toString().c_str());
+      continue;
+    }
+    std::printf("%-36s", std::filesystem::path(paths[i]).filename().c_str());
+    Buffers results[2] = {Buffers(**found), Buffers(**found)};
+    std::mt19937 random(1);
+    std::uniform_real_distribution<float> uniform(-1, 1);
+    for (size_t input = 0; input < results[0].inputs.size(); ++input) {
+      const Operand& operand = (*found)->main.operands[(*found)->main.inputIndexes[input]];
+      if (operand.type != OperandType::TENSOR_FLOAT32) continue;
+      auto* const values =
+          const_cast<float*>(static_cast<const float*>(results[0].inputs[input].data));
+      std::generate_n(values, results[0].inputs[input].length / sizeof(float),
+                      [&] { return uniform(random); });
+      std::memcpy(const_cast<void*>(results[1].inputs[input].data), values,
+                  results[0].inputs[input].length);
+    }
+    for (const bool isRelaxed : {false, true}) {
+      auto model = std::make_shared<Model>(**found);
+      model->relaxComputationFloat32toFloat16 = isRelaxed;
+      if (isRelaxed) std::printf(" |");
+      for (const char* threads : {"--threads=1", "--threads=2"}) {
+        const std::string arguments[] = {threads};
+        const auto driver = cpudriver::makeCpuDriver(arguments);
+        const Times times = timeModel(**driver, model, results[isRelaxed ? 1 : 0]);
+        std::printf(" %8.4f (%7.4f)", times.median * 1e3, times.best * 1e3);
+        std::fflush(stdout);
+      }
+    }
+    std::printf("   %.1e\n", distance(**found, results[0], results[1]));
   }
   return 0;
 }
@@ -468,6 +532,7 @@ int benchKernels(std::string_view text) {
 int main(int argc, char** argv) {
   if (argc > 1 && std::strcmp(argv[1], "--levels") == 0) return benchLevels();
   if (argc > 2 && std::strcmp(argv[1], "--only") == 0) return benchKernels(argv[2]);
+  if (argc > 1 && std::strcmp(argv[1], "--relaxed") == 0) return benchRelaxed(argc - 2, argv + 2);
   if (argc > 1 && std::strcmp(argv[1], "--clients") == 0) return benchClients(argc - 2, argv + 2);
   if (argc > 1) {
     const bool steps = std::strcmp(argv[1], "--steps") == 0;

@@ -82,7 +82,7 @@ std::unique_ptr<CompiledModel> CompiledModel::compileLater(cpu::ExecutionPlan pl
 Status CompiledModel::makeAllSteps() {
   if (!plan_.referenced.empty()) return makeStepsOfPlan();
   ConstantPages pages(plan_, *resources_.pieces, resources_.threads);
-  std::vector<Step> steps = makeSteps(plan_.main, &pages, mayUseHalves());
+  std::vector<Step> steps = makeSteps(plan_.main, &pages, isRelaxed());
   HALYARD_RETURN_IF_ERROR(Status(pages.status()));
   pages.finish();
   releasedBytes_ = pages.releasedBytes();
@@ -96,7 +96,7 @@ Status CompiledModel::makeAllSteps() {
 Status CompiledModel::makeStepsOfPlan() {
   SharedPacking packing(*resources_.pieces, resources_.threads);
   packing.expect(mostPacked(plan_.base != nullptr ? *plan_.base : plan_));
-  std::vector<Step> steps = makeSteps(plan_.main, &packing, mayUseHalves());
+  std::vector<Step> steps = makeSteps(plan_.main, &packing, isRelaxed());
   addBodySteps(&plan_, &packing);
   packedBytes_ = packing.ownBytes();
   setSteps(cpu::planSteps(plan_.main, std::move(steps)));

@@ -116,7 +116,7 @@ class CompiledModel final : private IdleMemory::Keeper {
   // Without steps. Null when the model cannot have them.
   static Result<std::unique_ptr<CompiledModel>> plan(std::shared_ptr<const Model> model,
                                                      const Resources& resources);
-  bool mayUseHalves() const { return plan_.model->relaxComputationFloat32toFloat16; }
+  bool isRelaxed() const { return plan_.model->relaxComputationFloat32toFloat16; }
   Status makeAllSteps();
   Status makeStepsOfPlan();
   void setSteps(std::shared_ptr<const cpu::StepPlan> steps);

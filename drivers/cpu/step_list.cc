@@ -27,10 +27,10 @@ struct Pattern {
 
 class StepMaker {
  public:
-  StepMaker(const cpu::SubgraphPlan& plan, Packing* packing, bool mayUseHalves)
+  StepMaker(const cpu::SubgraphPlan& plan, Packing* packing, bool isRelaxed)
       : plan_(plan),
         packing_(packing),
-        mayUseHalves_(mayUseHalves),
+        isRelaxed_(isRelaxed),
         graph_(plan),
         steps_(plan.subgraph->operations.size()),
         isDone_(plan.isFolded) {
@@ -103,7 +103,7 @@ class StepMaker {
     const std::vector<ops::Tensor> outputs = tensorsOf(operation.outputs);
     return makeKernel(graph_.definition(i), {.inputs = inputs,
                                              .outputs = outputs,
-                                             .mayUseHalves = mayUseHalves_,
+                                             .isRelaxed = isRelaxed_,
                                              .packing = packing_,
                                              .operands = operation.inputs,
                                              .parts = &parts_});
@@ -210,7 +210,7 @@ class StepMaker {
       results[0].dims = plan_.tensors[fusion.shape].dims;
       auto kernel = makeKernel(graph_.definition(i), {.inputs = inputs,
                                                       .outputs = results,
-                                                      .mayUseHalves = mayUseHalves_,
+                                                      .isRelaxed = isRelaxed_,
                                                       .packing = packing_,
                                                       .fused = fusion.fused});
       if (kernel == nullptr) continue;
@@ -223,7 +223,7 @@ class StepMaker {
 
   const cpu::SubgraphPlan& plan_;
   Packing* const packing_;  // may be null
-  const bool mayUseHalves_;
+  const bool isRelaxed_;
   mutable SharedParts parts_;  // for makers
   const FusionGraph graph_;
   std::vector<std::optional<Step>> steps_;  // by operation
@@ -236,8 +236,8 @@ class StepMaker {
 
 }  // namespace
 
-std::vector<Step> makeSteps(const cpu::SubgraphPlan& plan, Packing* packing, bool mayUseHalves) {
-  return StepMaker(plan, packing, mayUseHalves).make();
+std::vector<Step> makeSteps(const cpu::SubgraphPlan& plan, Packing* packing, bool isRelaxed) {
+  return StepMaker(plan, packing, isRelaxed).make();
 }
 
 void addBodySteps(cpu::ExecutionPlan* plan, Packing* packing) {

@@ -16,10 +16,10 @@ using cpu::Step;
 
 // The steps in the order of execution. All dimensions in `plan` must be known. An operation that
 // only gives a tensor another shape becomes no step: readers of its result read the tensor.
-// `packing` is for the kernels, and may be null. `mayUseHalves` as KernelSite. WorkAbandoned as
+// `packing` is for the kernels, and may be null. `isRelaxed` as KernelSite. WorkAbandoned as
 // checkWorkLimit.
 std::vector<Step> makeSteps(const cpu::SubgraphPlan& plan, Packing* packing,
-                            bool mayUseHalves = false);
+                            bool isRelaxed = false);
 
 // Gives steps to the bodies of control flow that can have them. Their constants stay as they are.
 void addBodySteps(cpu::ExecutionPlan* plan, Packing* packing);

@@ -63,8 +63,8 @@ unsigned int newFeatures() {
 }
 
 bool hasAvx512Fp16() { return (newFeatures() >> 23 & 1) != 0; }
-// AMX-TILE and AMX-INT8.
-bool hasTiles() { return (newFeatures() >> 24 & 3) == 3; }
+// AMX-BF16, AMX-TILE and AMX-INT8: bits 22, 24 and 25.
+bool hasTiles() { return (newFeatures() >> 22 & 0b1101) == 0b1101; }
 
 // The registers of tiles are large. The kernel gives them only to processes that ask. A refusal has
 // several reasons, for example an old kernel, or a small stack for signals.

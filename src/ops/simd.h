@@ -19,7 +19,7 @@ enum class SimdLevel {
   AVX_VNNI = 2,     // products of bytes, 256 bits
   AVX512 = 3,       // F, BW, DQ, VL and VNNI
   AVX512_FP16 = 4,  // products of float16, 512 bits
-  AMX = 5,          // products of tiles of bytes
+  AMX = 5,          // products of tiles of bytes and of bfloat16
   NEON_DOT = 6,     // products of bytes, 128 bits
   NEON_FP16 = 7     // products of float16, 128 bits
 };
@@ -44,8 +44,8 @@ inline constexpr SimdLevel kSimdLevels[] = {
 #define HALYARD_TARGET_AVX512_FP16 \
   __attribute__((target("avx2,fma,avx512f,avx512bw,avx512dq,avx512vl,avx512vnni,avx512fp16")))
 #define HALYARD_TARGET_AMX \
-  __attribute__((          \
-      target("avx2,fma,avx512f,avx512bw,avx512dq,avx512vl,avx512vnni,amx-tile,amx-int8")))
+  __attribute__((target(   \
+      "avx2,fma,avx512f,avx512bw,avx512dq,avx512vl,avx512vnni,amx-tile,amx-int8,amx-bf16")))
 #elif defined(__aarch64__)
 #define HALYARD_TARGET_NEON_DOT __attribute__((target("arch=armv8.2-a+dotprod")))
 #define HALYARD_TARGET_NEON_FP16 __attribute__((target("arch=armv8.2-a+dotprod+fp16")))

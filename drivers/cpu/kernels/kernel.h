@@ -78,7 +78,7 @@ struct KernelSite {
   std::span<const ops::Tensor> inputs;
   std::span<const ops::Tensor> outputs;
   ops::SimdLevel level = ops::newestSimdLevel();  // the newest instructions that may be used
-  bool mayUseHalves = false;   // float32 may be computed with the range and precision of float16
+  bool isRelaxed = false;      // float32 may be computed with the range and precision of float16
   Packing* packing = nullptr;  // null: packed constants lie on the heap
   Fused fused = {};
   const ops::OperationDefinition* definition = nullptr;  // set by makeKernel

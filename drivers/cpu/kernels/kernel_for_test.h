@@ -79,7 +79,7 @@ inline void expectSame(const std::vector<uint8_t>& actual, const TestOperand& ex
   }
 }
 
-// The slack of results that may be computed in float16: eight of its steps at the largest sum. An
+// The slack of results that may be computed in float16: sixteen of its steps at the largest sum. An
 // activation may hide that. Sums of some hundred products of the tests' inputs reach 8 and more.
 inline double halfSlack(const TestOperand& expected) {
   if (expected.tensor.type != OperandType::TENSOR_FLOAT32) return 0;
@@ -87,7 +87,7 @@ inline double halfSlack(const TestOperand& expected) {
   for (const float value : expected.values<float>()) {
     if (std::isfinite(value)) largest = std::max(largest, std::abs(static_cast<double>(value)));
   }
-  return 8 * largest / 1024;
+  return 16 * largest / 1024;
 }
 
 // Counts the pieces that kernels pack, and remembers the constants that they release.
@@ -160,7 +160,7 @@ inline void checkKernel(KernelCase test, int needed, const std::string& what) {
     checkReleasedConstants(test, site, what);
     if (::testing::Test::HasFatalFailure()) return;
     if (halfGemm(level) == nullptr) continue;
-    site.mayUseHalves = true;
+    site.isRelaxed = true;
     const auto relaxed = makeKernel(*ops::definitionOf(test.operation), site);
     ASSERT_NE(relaxed, nullptr) << what;
     const auto near = runKernel(*relaxed, test);

@@ -163,7 +163,7 @@ std::unique_ptr<Kernel> makeHalfKernel(const KernelSite& site, KernelMaker make)
   KernelSite wide = site;
   wide.inputs = inputs;
   wide.outputs = outputs;
-  wide.mayUseHalves = true;
+  wide.isRelaxed = true;
   auto kernel = make(wide);
   if (kernel == nullptr) return nullptr;
   if (site.fused.addsInput) {

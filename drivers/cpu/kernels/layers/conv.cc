@@ -29,8 +29,10 @@ std::unique_ptr<Kernel> makeConv(const KernelSite& site) {
   const std::shared_ptr<const MatrixLayer> layer =
       makeMatrixLayer(site, conv->output.channels, conv->activation);
   if (layer == nullptr) return nullptr;
-  // Lines of bytes are faster only where they are flipped and copied.
-  if (prefersLines && elementBytes > 1) return makeLineConv(*conv, layer, site.fused.addsInput);
+  // Lines of bytes are faster only where they are flipped and copied. Rows that must be prepared
+  // are gathered with that.
+  if (prefersLines && elementBytes > 1 && layer->preparedStride() == 0)
+    return makeLineConv(*conv, layer, site.fused.addsInput);
   RowSource patches = patchRows(*conv, elementBytes, *layer);
   return makeMatrixKernel(layer, std::move(patches), site.fused.addsInput);
 }

@@ -93,7 +93,7 @@ class WinogradKernel final : public Kernel {
       weights_[i] = PackedFloats(
           site, channels_, depth_,
           [&](size_t channel) { return transformed.data() + i * elements + channel * depth_; },
-          nullptr);
+          nullptr, tiles_, /*mayBeBytes=*/false);
     }
     site.release(1);
   }

@@ -7,6 +7,7 @@
 
 #include "kernels/matrix/byte_steps.h"
 #include "kernels/matrix/panel_fetch.h"
+#include "kernels/matrix/quant8_tiles.h"
 #include "kernels/vectors/even_pieces.h"
 #include "ops/transpose_block.h"
 
@@ -15,8 +16,19 @@ namespace {
 
 constexpr size_t kPackedAtOnce = 16 * 1024;  // values: less is not worth another thread
 constexpr size_t kFetchedPanel = 4 * 1024;   // bytes, of the least that is fetched ahead
+constexpr size_t kLeastTileRows = 8;         // fewer leave most of a tile unused
 // With more products a sum might not fit 32 bits.
 constexpr size_t kMostDepth = std::numeric_limits<int32_t>::max() / (255 * 128);
+
+// The tile of the rows from row `begin` on.
+Quant8RealTile rowsFrom(size_t begin, const ByteRows& rows, Quant8RealTile tile) {
+  tile.sums.left = rows.first + begin * rows.stride;
+  tile.rowStep = rows.steps + begin;
+  tile.rowZero = rows.zeros + begin;
+  tile.result.out += begin * tile.result.outStride;
+  if (tile.result.addend != nullptr) tile.result.addend += begin * tile.result.outStride;
+  return tile;
+}
 
 }  // namespace
 
@@ -38,8 +50,10 @@ BytePanels::BytePanels(const KernelSite& site, const Quant8Gemm& gemm,
       columns_(columns),
       depth_(site.inputs[1].elementCount() / columns),
       units_(divideUp(depth_, 4)),
+      tiles_(quant8Gemm(site.level, {site.outputs[0].elementCount() / columns, units_})),
       panels_(divideUp(columns, gemm.panelColumns)),
       zeros_(gemm.panelColumns) {
+  if (!tiles_->usesTiles()) tiles_ = nullptr;
   const size_t width = gemm.panelColumns;
   const size_t rest = columns % width;
   hasHalfPanel_ = rest > 0 && rest <= width / 2;
@@ -101,16 +115,23 @@ void BytePanels::multiply(const ByteRows& rows, const ops::ClampRange<float>& ra
                .out = nullptr,
                .outStride = 0,
                .columns = 0};
-  tile.low = range.min;
-  tile.high = range.max;
-  tile.outStride = columns_;
+  tile.result.low = range.min;
+  tile.result.high = range.max;
+  tile.result.outStride = columns_;
+  const TileUse use;  // of all panels
   for (size_t panel = panelBegin; panel < panelEnd; ++panel) {
     const size_t column = panel * width;
     tile.sums.packed = packed_.data() + column * units_ * 4;
     tile.columnStep = columnSteps_.data() + column;
     tile.columnSum = columnSums_.data() + column;
     tile.bias = bias_.data() + column;
-    tile.columns = std::min(width, columns_ - column);
+    tile.result.columns = std::min(width, columns_ - column);
+    tile.result.out = out + column;
+    tile.result.addend = rows.addend == nullptr ? nullptr : rows.addend + column;
+    if (tiles_ != nullptr && rows.count >= kLeastTileRows) {
+      multiplyTiles(rows, tile, isHalf(panel));
+      continue;
+    }
     const auto& micro = isHalf(panel) ? gemm_->real.half : gemm_->real.whole;
     const size_t most = isHalf(panel) ? gemm_->maxHalfRows : gemm_->maxRows;
     const size_t stepBytes = width * 4;
@@ -119,15 +140,21 @@ void BytePanels::multiply(const ByteRows& rows, const ops::ClampRange<float>& ra
                      divideUp(rows.count, most));
     tile.aheadStep = fetch.step();
     forEvenPieces(rows.count, most, [&](size_t begin, size_t count) {
-      tile.ahead = fetch.take();
-      tile.sums.left = rows.first + begin * rows.stride;
-      tile.rowStep = rows.steps + begin;
-      tile.rowZero = rows.zeros + begin;
-      tile.out = out + begin * columns_ + column;
-      tile.addend = rows.addend == nullptr ? nullptr : rows.addend + begin * columns_ + column;
-      micro[count](tile);
+      Quant8RealTile some = rowsFrom(begin, rows, tile);
+      some.ahead = fetch.take();
+      micro[count](some);
     });
   }
+}
+
+// Sums may be in the place of their addends, so that each is stored once.
+void BytePanels::multiplyTiles(const ByteRows& rows, Quant8RealTile tile, bool isHalf) const {
+  const auto multiply = isHalf ? tiles_->realTiles.half : tiles_->realTiles.whole;
+  size_t done = 0;
+  forTiles(rows.count, tileUnits(units_), [&](size_t begin, const TileSizes& sizes) {
+    multiply(rowsFrom(begin, rows, tile), sizes, done - begin);
+    done = begin + sizes.rows;
+  });
 }
 
 }  // namespace halyard::cpudriver

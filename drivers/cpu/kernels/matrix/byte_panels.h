@@ -55,10 +55,13 @@ class BytePanels {
   void packPanel(const float* filter, size_t panel, uint8_t* packed) const;
   void sumPanel(size_t panel, float* to) const;
 
+  void multiplyTiles(const ByteRows& rows, Quant8RealTile tile, bool isHalf) const;
+
   const Quant8Gemm* gemm_;
   size_t columns_;
   size_t depth_;
   size_t units_;
+  const Quant8Gemm* tiles_;  // that take less time for most products; may be null
   size_t panels_;
   bool hasHalfPanel_ = false;  // the last one, of one vector
   Packed<uint8_t> packed_;

@@ -6,19 +6,10 @@
 #include <array>
 #include <cstddef>
 
+#include "kernels/matrix/tile_result.h"
 #include "ops/simd.h"
 
 namespace halyard::cpudriver {
-
-// The way from a tile's sums to its results.
-struct TileResult {
-  const float* addend;  // [rows][columns], added before the clamp; may be null
-  float low;            // the clamp keeps NaN
-  float high;
-  float* out;        // [rows][columns]
-  size_t outStride;  // elements
-  size_t columns;    // at most the panel's, but see FloatGemm; others are not stored
-};
 
 // out[r][c] = clamp(bias[c] + sum over k of left[r][k] * packed[k][c]), where a row's values lie in
 // pieces: value k is piece k / depth's value k % depth.

@@ -14,6 +14,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "kernels/matrix/tile_result.h"
+#include "kernels/matrix/tile_unit.h"
 #include "kernels/vectors/quant8_result.h"
 #include "ops/simd.h"
 
@@ -58,25 +60,7 @@ struct Quant8RealTile {
   const float* columnStep;
   const float* columnSum;
   const float* bias;
-  const float* addend;  // [rows][columns], as far apart as in `out`; may be null
-  float low;            // the clamp keeps NaN
-  float high;
-  float* out;        // [rows][columns]
-  size_t outStride;  // elements
-  size_t columns;    // at most the panel's
-};
-
-// Some rows of a product by the unit for tiles (quant8_tiles.h).
-struct Quant8Tiles {
-  static constexpr size_t kMostRows = 32;  // of two tiles
-  static constexpr size_t kMostUnits = 16;
-
-  size_t rows;
-  size_t units;  // that are multiplied at once
-
-  // The rows of the first tile, and of the second, which may be missing.
-  size_t first() const { return rows <= kMostRows / 2 ? rows : (rows + 1) / 2; }
-  size_t second() const { return rows - first(); }
+  TileResult result;
 };
 
 // The properties of a product that the choice of kernels depends on.
@@ -98,10 +82,17 @@ struct Quant8Gemm {
     RealMicro whole[kMostRows + 1];
     RealMicro half[kMostRows + 1];
   };
-  using TileMicro = void (*)(const Quant8Tile& tile, const Quant8Tiles& tiles);
+  using TileMicro = void (*)(const Quant8Tile& tile, const TileSizes& tiles);
   struct TileMicros {
     TileMicro whole;
     TileMicro half;
+  };
+  // The results of the first `skipped` rows are not stored.
+  using RealTileMicro = void (*)(const Quant8RealTile& tile, const TileSizes& tiles,
+                                 size_t skipped);
+  struct RealTileMicros {
+    RealTileMicro whole;
+    RealTileMicro half;
   };
 
   Quant8Factors factors;
@@ -121,9 +112,10 @@ struct Quant8Gemm {
                     int16_t* to, size_t toStride);
   RealMicros real;  // null unless factors are OPPOSITE
   // In place of micro kernels where factors are SIGNED_RIGHT, and otherwise null. Rows may be in
-  // pieces.
+  // pieces. Real results are of panels for the real micro kernels.
   TileMicros unsignedTiles = {};
   TileMicros signedTiles = {};
+  RealTileMicros realTiles = {};
 
   bool usesTiles() const { return factors == Quant8Factors::SIGNED_RIGHT; }
   size_t unitValues() const { return factors == Quant8Factors::WIDE ? 2 : 4; }

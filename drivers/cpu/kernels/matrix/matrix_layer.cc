@@ -38,7 +38,8 @@ class FloatLayer final : public MatrixLayer {
               return site.inputs[1].as<float>() +
                      column * (site.inputs[1].elementCount() / columns);
             },
-            site.inputs[2].as<float>(), site.outputs[0].elementCount() == columns ? 1 : 0),
+            site.inputs[2].as<float>(), site.outputs[0].elementCount() / columns,
+            /*mayBeBytes=*/site.outputs[0].elementCount() == columns),
         range_(ops::activationRange(activation)) {
     site.release(1);
     const size_t depth = matrix_.depth();
@@ -59,6 +60,19 @@ class FloatLayer final : public MatrixLayer {
     matrix_.multiply(rows, range_, panelBegin, panelEnd, reinterpret_cast<float*>(out),
                      matrix_.columns());
   }
+  size_t preparedStride() const override {
+    return matrix_.relaxed() == nullptr ? 0 : matrix_.relaxed()->rowStride() * sizeof(uint16_t);
+  }
+  void prepare(const std::byte* left, size_t stride, size_t rows, std::byte* to) const override {
+    const ptrdiff_t whole = 0;
+    matrix_.relaxed()->prepare({left, stride, rows, {&whole, 1}, nullptr},
+                               reinterpret_cast<uint16_t*>(to));
+  }
+  void multiplyPrepared(const std::byte* left, size_t rows, const std::byte* addend,
+                        size_t panelBegin, size_t panelEnd, std::byte* out) const override {
+    matrix_.multiplyPrepared(left, rows, addend, range_, panelBegin, panelEnd,
+                             reinterpret_cast<float*>(out), matrix_.columns());
+  }
 
  private:
   PackedFloats matrix_;
@@ -76,12 +90,15 @@ void runItem(const MatrixLayer& layer, const RowSource& source, const LayerMemor
       source.gather(memory.input, row, row + rows, buffer);
       left = buffer;
     }
-    std::byte* const out = memory.output + row * layer.outputRowBytes();
-    if (memory.addend != nullptr) {
+    const size_t at = row * layer.outputRowBytes();
+    std::byte* const out = memory.output + at;
+    const std::byte* const addend = memory.addend == nullptr ? nullptr : memory.addend + at;
+    if (layer.preparedStride() > 0) {
+      layer.multiplyPrepared(left, rows, addend, panelBegin, panelEnd, out);
+    } else if (addend != nullptr) {
       const ptrdiff_t whole = 0;
-      layer.multiplyPieces(
-          {left, source.stride, rows, {&whole, 1}, memory.addend + row * layer.outputRowBytes()},
-          panelBegin, panelEnd, out);
+      layer.multiplyPieces({left, source.stride, rows, {&whole, 1}, addend}, panelBegin, panelEnd,
+                           out);
     } else {
       layer.multiply(left, source.stride, rows, panelBegin, panelEnd, out);
     }
@@ -97,6 +114,10 @@ std::unique_ptr<MatrixLayer> makeMatrixLayer(const KernelSite& site, size_t colu
   }
   return makeQuant8Layer(site, columns, activation);
 }
+
+void MatrixLayer::prepare(const std::byte*, size_t, size_t, std::byte*) const {}
+void MatrixLayer::multiplyPrepared(const std::byte*, size_t, const std::byte*, size_t, size_t,
+                                   std::byte*) const {}
 
 size_t shortestRowStride(const MatrixLayer& layer) {
   return divideUp(layer.depthBytes(), layer.rowGranularity()) * layer.rowGranularity();
@@ -205,14 +226,39 @@ void runMatrixLayer(const MatrixLayer& layer, const RowSource& source, const Lay
 
 namespace {
 
+// Prepares the rows when they are gathered, for layers that want that.
+RowSource preparedRows(std::shared_ptr<const MatrixLayer> layer, RowSource source) {
+  if (layer->preparedStride() == 0) return source;
+  RowSource prepared;
+  prepared.rows = source.rows;
+  prepared.stride = layer->preparedStride();
+  prepared.gather = [layer = std::move(layer), source = std::move(source)](
+                        const std::byte* input, size_t begin, size_t end, std::byte* to) {
+    constexpr size_t kRowsAtOnce = 16;  // that are in the first-level cache when they are prepared
+    forEvenPieces(end - begin, kRowsAtOnce, [&](size_t offset, size_t rows) {
+      const size_t row = begin + offset;
+      const std::byte* from = input + row * source.stride;
+      if (!source.isDirect) {
+        auto& buffer = threadOwned<AlignedBuffer<std::byte>, struct RowsToPrepare>();
+        if (buffer.size() < rows * source.stride) {
+          buffer = AlignedBuffer<std::byte>(rows * source.stride);
+        }
+        source.gather(input, row, row + rows, buffer.data());
+        from = buffer.data();
+      }
+      layer->prepare(from, source.stride, rows, to + offset * layer->preparedStride());
+    });
+  };
+  return prepared;
+}
+
 class MatrixKernel final : public Kernel {
  public:
   MatrixKernel(std::shared_ptr<const MatrixLayer> layer, RowSource source, bool addsInput)
       : layer_(std::move(layer)),
-        source_(std::move(source)),
+        source_(preparedRows(layer_, std::move(source))),
         addsInput_(addsInput),
-        isSmall_(source_.isDirect && source_.rows <= kBlockRows &&
-                 !layer_->isWorthThreads(source_.rows)) {}
+        isSmall_(source_.rows <= kBlockRows && !layer_->isWorthThreads(source_.rows)) {}
 
   bool readsConstants() const override { return false; }
 

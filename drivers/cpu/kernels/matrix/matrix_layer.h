@@ -57,6 +57,14 @@ class MatrixLayer {
   virtual void multiplyPieces(const PieceRows& rows, size_t panelBegin, size_t panelEnd,
                               std::byte* out) const = 0;
 
+  // Some layers read rows in another form. multiply() prepares its rows, for its panels alone. So a
+  // kernel that takes panels in turn prepares rows itself, `preparedStride` bytes apart. 0: rows
+  // are read as they are.
+  virtual size_t preparedStride() const { return 0; }
+  virtual void prepare(const std::byte* left, size_t stride, size_t rows, std::byte* to) const;
+  virtual void multiplyPrepared(const std::byte* left, size_t rows, const std::byte* addend,
+                                size_t panelBegin, size_t panelEnd, std::byte* out) const;
+
  private:
   // The work of multiplying `rows` rows, in float products.
   size_t work(size_t rows) const;

@@ -21,57 +21,30 @@ constexpr size_t kPackedAtOnce = 8 * 1024;  // values: less is not worth another
 // second-level cache.
 constexpr size_t kLeastOfBytes = 128 * 1024;
 constexpr size_t kMostDepthOfBytes = size_t{1} << 16;  // a thread keeps a panel of it as floats
-constexpr size_t kWidenedRows = 16;  // of the least product that is worth widening the bytes
-// Rows are rounded in the time of a few columns and of some values of depth.
-constexpr size_t kLeastDepthOfHalves = 16;
-constexpr size_t kHalfRows = 224;  // that are rounded at once
-// Rows that are a multiple of this many bytes apart lie in the same few places of the first-level
-// cache. They get some elements between.
-constexpr size_t kAliasing = 4096;
-constexpr size_t kLine = 32;
-
-// Columns [begin, end) to one panel: transposed, as many at a time as lie equally far apart.
-void packPanel(const PackedFloats::ColumnAt& columnAt, size_t begin, size_t end, size_t depth,
-               size_t width, float* to) {
-  const auto apart = [](const float* a, const float* b) {
-    return reinterpret_cast<uintptr_t>(b) - reinterpret_cast<uintptr_t>(a);
-  };
-  for (size_t column = begin; column < end;) {
-    const float* const first = columnAt(column);
-    const float* last = first;
-    uintptr_t stride = 0;
-    size_t count = 1;
-    for (; column + count < end; ++count) {
-      const float* const next = columnAt(column + count);
-      if (count > 1 && apart(last, next) != stride) break;
-      stride = apart(last, next);
-      if (stride % sizeof(float) != 0 || stride > PTRDIFF_MAX) break;
-      last = next;
-    }
-    ops::transposeBlock(first, stride / sizeof(float), count, depth, to + (column - begin), width);
-    column += count;
-  }
-}
+constexpr size_t kWidenedRows = 16;    // of the least product that is worth widening the bytes
+constexpr size_t kPreparedRows = 224;  // at once
 
 }  // namespace
 
 PackedFloats::PackedFloats(const KernelSite& site, size_t columns, size_t depth,
-                           const ColumnAt& columnAt, const float* bias, size_t rows)
+                           const ColumnAt& columnAt, const float* bias, size_t rows,
+                           bool mayBeBytes)
     : gemm_(&floatGemm(site.level)),
       columns_(columns),
       depth_(depth),
       panels_(divideUp(columns, gemm_->panelColumns)),
       bias_(panels_ * gemm_->panelColumns) {
   if (bias != nullptr) std::copy_n(bias, columns, bias_.data());
-  if (const std::vector<float> steps = findSteps(site, columnAt, rows); !steps.empty()) {
-    steps_ = AlignedBuffer<float>(panels_ * gemm_->panelColumns);
-    std::ranges::copy(steps, steps_.data());
-    packBytes(site, columnAt);
-    return;
+  if (mayBeBytes) {
+    if (const std::vector<float> steps = findSteps(site, columnAt, rows); !steps.empty()) {
+      steps_ = AlignedBuffer<float>(panels_ * gemm_->panelColumns);
+      std::ranges::copy(steps, steps_.data());
+      packBytes(site, columnAt);
+      return;
+    }
   }
-  const bool suitsHalves = columns >= gemm_->panelColumns && depth >= kLeastDepthOfHalves;
-  if (site.mayUseHalves && suitsHalves) half_ = halfGemm(site.level);
-  half_ != nullptr ? packHalves(site, columnAt) : packFloats(site, columnAt);
+  relaxed_ = RelaxedPanels::make(site, columns, depth, columnAt, rows);
+  if (relaxed_ == nullptr) packFloats(site, columnAt);
 }
 
 void PackedFloats::forPanels(const KernelSite& site,
@@ -88,21 +61,6 @@ void PackedFloats::packFloats(const KernelSite& site, const ColumnAt& columnAt) 
   packed_ = site.pack<float>(packedColumns() * depth_, [&](float* packed) {
     forPanels(site, [&](size_t panel, size_t first, size_t end) {
       packPanel(columnAt, first, end, depth_, packedColumnsOf(panel), packed + first * depth_);
-    });
-  });
-}
-
-void PackedFloats::packHalves(const KernelSite& site, const ColumnAt& columnAt) {
-  const size_t even = 2 * divideUp(depth_, 2);
-  halves_ = site.pack<uint16_t>(packedColumns() * even, [&](uint16_t* packed) {
-    forPanels(site, [&](size_t panel, size_t first, size_t end) {
-      const size_t columns = packedColumnsOf(panel);
-      std::vector<float> floats(columns * even);
-      packPanel(columnAt, first, end, depth_, columns, floats.data());
-      uint16_t* to = packed + first * even;
-      for (size_t k = 0; k < even; k += 2, to += 2 * columns) {
-        half_->packPair(&floats[k * columns], &floats[(k + 1) * columns], columns, to);
-      }
     });
   });
 }
@@ -145,19 +103,6 @@ void PackedFloats::multiplyRowOfBytes(const PieceRows& row, const ops::ClampRang
        .columns = std::min((panelEnd - panelBegin) * gemm_->panelColumns, columns_ - column)});
 }
 
-// Rows [begin, begin + count) as float16, `stride` elements apart. An odd depth gets one 0 more.
-void PackedFloats::roundRows(const PieceRows& rows, size_t begin, size_t count, uint16_t* to,
-                             size_t stride) const {
-  const size_t pieceDepth = depth_ / rows.pieces.size();
-  for (size_t row = begin; row < begin + count; ++row, to += stride) {
-    const auto* const from = reinterpret_cast<const float*>(rows.first + row * rows.stride);
-    for (size_t piece = 0; piece < rows.pieces.size(); ++piece) {
-      half_->narrowRow(from + rows.pieces[piece], pieceDepth, to + piece * pieceDepth);
-    }
-    if (depth_ % 2 == 1) to[depth_] = 0;
-  }
-}
-
 // In memory of the thread, until its next call.
 const float* PackedFloats::widened(size_t panel) const {
   auto& buffer = threadOwned<AlignedBuffer<float>, struct WidenedPanel>();
@@ -169,45 +114,34 @@ const float* PackedFloats::widened(size_t panel) const {
   return buffer.data();
 }
 
-void PackedFloats::multiplyHalves(const PieceRows& all, const ops::ClampRange<float>& range,
-                                  size_t panelBegin, size_t panelEnd, float* out,
-                                  size_t outStride) const {
-  const size_t width = gemm_->panelColumns;
-  const size_t even = 2 * divideUp(depth_, 2);
-  auto& buffer = threadOwned<AlignedBuffer<uint16_t>, struct RoundedRows>();
-  HalfTile tile;
-  tile.leftStride = even * sizeof(uint16_t) % kAliasing == 0 ? even + kLine : even;
-  tile.pairs = even / 2;
-  tile.result.low = range.min;
-  tile.result.high = range.max;
-  tile.result.outStride = outStride;
-  forEvenPieces(all.count, kHalfRows, [&](size_t begin, size_t count) {
-    if (buffer.size() < count * tile.leftStride) {
-      buffer = AlignedBuffer<uint16_t>(count * tile.leftStride);
-    }
-    roundRows(all, begin, count, buffer.data(), tile.leftStride);
-    for (size_t panel = panelBegin; panel < panelEnd; ++panel) {
-      const size_t column = panel * width;
-      tile.result.columns = std::min(width, columns_ - column);
-      tile.packed = halves_.data() + column * even;
-      tile.bias = bias_.data() + column;
-      const Micros<HalfTile>& micro =
-          gemm_->isNarrow(tile.result.columns) ? half_->narrow : half_->wide;
-      const size_t panelBytes = width * even * sizeof(uint16_t);
-      PanelFetch fetch(panelBytes >= kFetchedPanel ? tile.packed + width * even : nullptr,
-                       tile.pairs, 2 * width * sizeof(uint16_t), divideUp(count, micro.mostRows));
-      tile.aheadStep = fetch.step();
-      forEvenPieces(count, micro.mostRows, [&](size_t row, size_t rows) {
-        const size_t at = (begin + row) * outStride + column;
-        tile.ahead = fetch.take();
-        tile.left = buffer.data() + row * tile.leftStride;
-        tile.result.out = out + at;
-        tile.result.addend =
-            all.addend == nullptr ? nullptr : reinterpret_cast<const float*>(all.addend) + at;
-        micro.forRows[rows](tile);
-      });
-    }
+void PackedFloats::multiplyRelaxed(const PieceRows& all, RelaxedResults results) const {
+  auto& buffer = threadOwned<AlignedBuffer<uint16_t>, struct PreparedRows>();
+  float* const out = results.out;
+  const float* const addend = results.addend;
+  forEvenPieces(all.count, kPreparedRows, [&](size_t begin, size_t count) {
+    const size_t elements = count * relaxed_->rowStride();
+    if (buffer.size() < elements) buffer = AlignedBuffer<uint16_t>(elements);
+    PieceRows rows = all;
+    rows.first += begin * all.stride;
+    rows.count = count;
+    relaxed_->prepare(rows, buffer.data());
+    results.out = out + begin * results.outStride;
+    if (addend != nullptr) results.addend = addend + begin * results.outStride;
+    relaxed_->multiply(buffer.data(), count, results);
   });
+}
+
+void PackedFloats::multiplyPrepared(const std::byte* rows, size_t count, const std::byte* addend,
+                                    const ops::ClampRange<float>& range, size_t panelBegin,
+                                    size_t panelEnd, float* out, size_t outStride) const {
+  relaxed_->multiply(reinterpret_cast<const uint16_t*>(rows), count,
+                     {.bias = bias_.data(),
+                      .addend = reinterpret_cast<const float*>(addend),
+                      .range = range,
+                      .panelBegin = panelBegin,
+                      .panelEnd = panelEnd,
+                      .out = out,
+                      .outStride = outStride});
 }
 
 void PackedFloats::multiply(const PieceRows& rows, const ops::ClampRange<float>& range,
@@ -216,8 +150,14 @@ void PackedFloats::multiply(const PieceRows& rows, const ops::ClampRange<float>&
   if (isOfBytes() && rows.count == 1 && rows.pieces.size() == 1) {
     return multiplyRowOfBytes(rows, range, panelBegin, panelEnd, out);
   }
-  if (half_ != nullptr) {
-    return multiplyHalves(rows, range, panelBegin, panelEnd, out, outStride);
+  if (relaxed_ != nullptr) {
+    return multiplyRelaxed(rows, {.bias = bias_.data(),
+                                  .addend = reinterpret_cast<const float*>(rows.addend),
+                                  .range = range,
+                                  .panelBegin = panelBegin,
+                                  .panelEnd = panelEnd,
+                                  .out = out,
+                                  .outStride = outStride});
   }
   const size_t width = gemm_->panelColumns;
   FloatTile tile;

@@ -1,7 +1,6 @@
 // PackedFloats: a float matrix in panels of columns, as the micro kernels multiply with it. A large
 // matrix of bytes times a step for each column is packed as bytes, if its products wait for memory
-// or have many rows. Another is packed as float16, if the site allows it and the processor computes
-// with float16. Rows are rounded to float16 then, too.
+// or have many rows. Others are packed as RelaxedPanels, if the site allows it.
 // Thread safety: immutable.
 // Ownership: owns its rearranged matrix.
 #pragma once
@@ -15,50 +14,44 @@
 
 #include "kernels/kernel.h"
 #include "kernels/matrix/gemm_float.h"
-#include "kernels/matrix/gemm_half.h"
+#include "kernels/matrix/matrix_operands.h"
+#include "kernels/matrix/relaxed_panels.h"
 #include "kernels/vectors/aligned_buffer.h"
 #include "ops/activation.h"
 
 namespace halyard::cpudriver {
 
-// Rows whose values lie in pieces of the same length.
-struct PieceRows {
-  const std::byte* first;
-  size_t stride;  // bytes from a row to the next
-  size_t count;
-  std::span<const ptrdiff_t> pieces;  // where each begins, in elements from the row
-  // The addend of the results, with the same layout; may be null.
-  const std::byte* addend;
-};
-
 class PackedFloats {
  public:
-  // Where the values of a column are.
-  using ColumnAt = std::function<const float*(size_t column)>;
-
   PackedFloats() = default;
-  // `bias`: for each column; null: 0. `rows`: of most products; 0: not known, so that no bytes are
-  // packed.
+  // `bias`: for each column; null: 0. `rows`: of most products; 0: not known. `mayBeBytes`: whether
+  // the matrix may be packed as bytes, for which rows must be known.
   PackedFloats(const KernelSite& site, size_t columns, size_t depth, const ColumnAt& columnAt,
-               const float* bias, size_t rows = 0);
+               const float* bias, size_t rows = 0, bool mayBeBytes = true);
 
   size_t columns() const { return columns_; }
   size_t depth() const { return depth_; }
   size_t panels() const { return panels_; }
+  // The panels, if the matrix is packed that way; otherwise null.
+  const RelaxedPanels* relaxed() const { return relaxed_.get(); }
   size_t packedBytes() const {
-    return packed_.size() * sizeof(float) + halves_.size() * sizeof(uint16_t) + bytes_.size();
+    if (relaxed_ != nullptr) return relaxed_->packedBytes();
+    return packed_.size() * sizeof(float) + bytes_.size();
   }
   // out[r][c] = clamp(rows[r] . column c + bias[c] + addend[r][c]) for the columns of panels
   // [panelBegin, panelEnd). `out` is the place of the first row's first column of the whole matrix.
   // Rows of `out` and of the addend are `outStride` elements apart. Both may be the same.
   void multiply(const PieceRows& rows, const ops::ClampRange<float>& range, size_t panelBegin,
                 size_t panelEnd, float* out, size_t outStride) const;
+  // The same with rows that relaxed() has prepared.
+  void multiplyPrepared(const std::byte* rows, size_t count, const std::byte* addend,
+                        const ops::ClampRange<float>& range, size_t panelBegin, size_t panelEnd,
+                        float* out, size_t outStride) const;
 
  private:
   // The steps of the columns; empty if the matrix is packed as floats.
   std::vector<float> findSteps(const KernelSite& site, const ColumnAt& columnAt, size_t rows) const;
   void packFloats(const KernelSite& site, const ColumnAt& columnAt);
-  void packHalves(const KernelSite& site, const ColumnAt& columnAt);
   void packBytes(const KernelSite& site, const ColumnAt& columnAt);
   // `pack(panel, first, end)` for the panels of a part, which have columns [first, end).
   void forPanels(const KernelSite& site,
@@ -76,19 +69,15 @@ class PackedFloats {
   const float* widened(size_t panel) const;
   void multiplyRowOfBytes(const PieceRows& row, const ops::ClampRange<float>& range,
                           size_t panelBegin, size_t panelEnd, float* out) const;
-  void roundRows(const PieceRows& rows, size_t begin, size_t count, uint16_t* to,
-                 size_t stride) const;
-  void multiplyHalves(const PieceRows& rows, const ops::ClampRange<float>& range, size_t panelBegin,
-                      size_t panelEnd, float* out, size_t outStride) const;
+  void multiplyRelaxed(const PieceRows& rows, RelaxedResults results) const;
 
   const FloatGemm* gemm_ = nullptr;
-  const HalfGemm* half_ = nullptr;  // if the matrix is packed as float16
   size_t columns_ = 0;
   size_t depth_ = 0;
   size_t panels_ = 0;
   Packed<float> packed_;
-  Packed<uint16_t> halves_;  // instead, if there is half_
-  Packed<int8_t> bytes_;     // instead, if there are steps
+  Packed<int8_t> bytes_;                          // instead, if there are steps
+  std::unique_ptr<const RelaxedPanels> relaxed_;  // instead; may be null
   AlignedBuffer<float> steps_;
   AlignedBuffer<float> bias_;
 };

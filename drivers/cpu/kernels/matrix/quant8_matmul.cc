@@ -226,7 +226,7 @@ class Quant8MatmulKernel final : public Kernel {
     const size_t rows = item.rowEnd - item.rowBegin;
     if (gemm_.usesTiles()) {
       const auto& micros = isSigned_ ? gemm_.signedTiles : gemm_.unsignedTiles;
-      return forTiles(rows, units_, [&](size_t begin, const Quant8Tiles& tiles) {
+      return forTiles(rows, tileUnits(units_), [&](size_t begin, const TileSizes& tiles) {
         setRow(item.rowBegin + begin);
         (isHalf ? micros.half : micros.whole)(tile, tiles);
       });

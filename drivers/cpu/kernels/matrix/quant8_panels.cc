@@ -96,7 +96,7 @@ void Quant8Panels::multiplyTiles(const Quant8Rows& rows, size_t panelBegin, size
                                  uint8_t* out) const {
   Quant8Tile tile = tileOf(rows);
   const auto& micros = rows.isSigned ? gemm_.signedTiles : gemm_.unsignedTiles;
-  forTiles(rows.count, tile.units, [&](size_t begin, const Quant8Tiles& tiles) {
+  forTiles(rows.count, tileUnits(tile.units), [&](size_t begin, const TileSizes& tiles) {
     tile.left = rows.first + begin * rows.stride;
     tile.rowTerms = rows.terms != nullptr ? rows.terms + begin : nullptr;
     for (size_t panel = panelBegin; panel < panelEnd; ++panel) {

@@ -38,9 +38,9 @@ TEST(Quant8Tiles, CoverAllRowsAndNoOthers) {
 #endif
   for (size_t rows = 1; rows < 200; ++rows) {
     size_t next = 0;
-    forTiles(rows, 16, [&](size_t row, const Quant8Tiles& tiles) {
+    forTiles(rows, 16, [&](size_t row, const TileSizes& tiles) {
       EXPECT_LE(row, next);
-      EXPECT_LE(tiles.rows, Quant8Tiles::kMostRows);
+      EXPECT_LE(tiles.rows, TileSizes::kMostRows);
       EXPECT_LE(tiles.first(), 16u);
       next = row + tiles.rows;
     });

@@ -161,6 +161,7 @@ using avx2::finishSums;
 using avx2::flipBlock;
 using avx2::Ints;
 using avx2::kIntLanes;
+using avx2::kLanes;
 using avx2::kQuant8HalfRows;
 using avx2::kQuant8Rows;
 using avx2::load;
