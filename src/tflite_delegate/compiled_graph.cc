@@ -80,7 +80,6 @@ Result<std::unique_ptr<CompiledGraph>> CompiledGraph::create(ImportedGraph graph
     created->newStates_.emplace_back(tensorBytes(state));
   }
   auto model = std::make_shared<Model>(std::move(imported.model));
-  model->relaxComputationFloat32toFloat16 = settings.options.allowFloat16;
   HALYARD_ASSIGN_OR_RETURN(created->model_, client::CanonicalModel::create(std::move(model)));
   HALYARD_RETURN_IF_ERROR(created->compile(settings));
   return created;

@@ -375,6 +375,7 @@ Result<CompileSettings> settingsFor(const std::vector<std::string>& names,
   HALYARD_ASSIGN_OR_RETURN(settings.devices, measure::devicesOf(names), "option 'device'");
   HALYARD_ASSIGN_OR_RETURN(settings.import, measure::importOptionsFor(settings.devices));
   settings.import.states = import::StateUse::OF_TENSORS;
+  settings.import.allowFloat16 = options.allowFloat16;
   return settings;
 }
 

@@ -591,6 +591,7 @@ Result<ImportedModel> GraphBuilder::finish() {
   result.description = displayName(file().description(), 1000);
   result.operandNames = std::move(names_);
   result.model = std::move(model_);
+  result.model.relaxComputationFloat32toFloat16 = options_.allowFloat16;
   return result;
 }
 

@@ -98,6 +98,9 @@ struct ImportOptions {
   // rank, and another size of a dimension that is not open are BAD_DATA.
   std::span<const InputShape> inputShapes = {};
   StateUse states = StateUse::FIRST_VALUES;
+  // Float32 may be computed with the range and precision of float16
+  // (Model::relaxComputationFloat32toFloat16).
+  bool allowFloat16 = false;
   // The numbers that errors give the nodes, for a file that is a part of a graph. Empty: their
   // numbers in the file.
   std::span<const int32_t> nodeNumbers = {};

@@ -188,6 +188,12 @@ TEST(Importer, TakesAModelWithoutInputs) {
   EXPECT_TRUE(imported->inputs.empty());
 }
 
+TEST(Importer, AllowsFloat16OnRequest) {
+  const std::vector<uint8_t> bytes = uint8Arithmetic().bytes();
+  EXPECT_FALSE(importTflite(bytes)->model.relaxComputationFloat32toFloat16);
+  EXPECT_TRUE(importTflite(bytes, {.allowFloat16 = true})->model.relaxComputationFloat32toFloat16);
+}
+
 TEST(Importer, TakesBytesAtAnyAddress) {
   const std::vector<uint8_t> bytes = denseFloat().bytes();
   for (size_t shift = 0; shift < 9; ++shift) {
