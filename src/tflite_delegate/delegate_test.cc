@@ -145,6 +145,19 @@ TEST_F(DelegateTest, MaxPartitionsKeepsTheLargest) {
   EXPECT_THAT(host_.partitions(), ElementsAre(ElementsAre(2, 3)));
 }
 
+TEST_F(DelegateTest, AllowsFloat16OnRequest) {
+  const int32_t a = host_.tensor(LiteType::FLOAT32, {2});
+  const int32_t b = host_.tensor(LiteType::FLOAT32, {2});
+  host_.node(kAdd, {a, a}, {b}, AddOptions{});
+  DelegateOptions options;
+  options.allowFloat16 = true;
+  ASSERT_EQ(host_.apply(make(options)), LiteStatus::OK) << host_.errors();
+  ASSERT_EQ(host_.allocate(), LiteStatus::OK) << host_.errors();
+  host_.freeKernels();
+  EXPECT_EQ(readReport().at("graphs").at(0).at("compilations").at(0).at("report").at("allow_fp16"),
+            true);
+}
+
 TEST_F(DelegateTest, SmallPartitionsStayByTheCostModelOrByOption) {
   const int32_t a = host_.tensor(LiteType::FLOAT32, {2});
   const int32_t b = host_.tensor(LiteType::FLOAT32, {2});

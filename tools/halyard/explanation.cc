@@ -66,10 +66,12 @@ class Explanation {
         partitions_(document.at("partitions")),
         events_(document.at("events")),
         shadow_(document.value("shadow", Json::object())),
+        allowsFloat16_(document.value("allow_fp16", false)),
         options_(options) {}
 
   std::string text() {
-    return summary() + partitions() + cache() + shadow() +
+    return summary() + (allowsFloat16_ ? "fp16    float32 may be computed as float16\n" : "") +
+           partitions() + cache() + shadow() +
            (options_.everyOperation ? eachOperation() : std::string()) + reasons() + events();
   }
 
@@ -257,6 +259,7 @@ class Explanation {
   const Json& partitions_;
   const Json& events_;
   const Json shadow_;  // empty when the report has none
+  const bool allowsFloat16_;
   const ExplanationOptions options_;
 };
 

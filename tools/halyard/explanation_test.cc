@@ -76,6 +76,14 @@ TEST(ExplanationTest, Shadow) {
                                   "error 0.25\n        3 not verified: busy\n"));
 }
 
+TEST(ExplanationTest, Float16) {
+  Json json = document();
+  const auto textOf = [&] { return *explanation(json.dump(), {}); };
+  EXPECT_THAT(textOf(), Not(HasSubstr("fp16")));
+  json["allow_fp16"] = true;
+  EXPECT_THAT(textOf(), HasSubstr("\nfp16    float32 may be computed as float16\n"));
+}
+
 TEST(ExplanationTest, NeverComputed) {
   Json json = document();
   json["partitions"] = Json::array();

@@ -63,7 +63,8 @@ Compilation::Compilation(const ModelBuilder& model, std::vector<const Device*> d
       extensions_(model.extensions()),
       devices_(std::move(devices)),
       explicitDevices_(explicitDevices),
-      constantDigests_(model.constantDigests()) {}
+      constantDigests_(model.constantDigests()),
+      report_(std::make_shared<Report>(model_->relaxComputationFloat32toFloat16)) {}
 
 Result<std::unique_ptr<Compilation>> Compilation::create(const ModelBuilder& model,
                                                          std::vector<const Device*> devices,

@@ -124,7 +124,7 @@ class Compilation {
   std::unique_ptr<PlanRunner> runner_;
   mutable std::once_flag factsComputed_;
   mutable CompilationFacts facts_;
-  const std::shared_ptr<Report> report_ = std::make_shared<Report>();
+  const std::shared_ptr<Report> report_;
   std::optional<uint32_t> shadowInterval_;
   std::shared_ptr<Shadow> shadow_;  // destroyed first: it waits for the users of the other members
 };

@@ -97,6 +97,9 @@ struct ShadowReport {
 
 class Report {
  public:
+  // `relaxed`: the model's relaxComputationFloat32toFloat16.
+  explicit Report(bool relaxed = false) : relaxed_(relaxed) {}
+
   // At most this number of events is kept: the first and the last ones.
   static constexpr size_t kMostEvents = 256;
 
@@ -128,6 +131,7 @@ class Report {
 
   void updateShadow(const std::function<void(ShadowReport&)>& update);
 
+  bool relaxed() const { return relaxed_; }
   std::vector<OperationReport> operations() const;
   std::vector<PartitionReport> partitions() const;
   std::vector<ReportEvent> events() const;
@@ -136,6 +140,7 @@ class Report {
  private:
   void describeNow() const;  // with the mutex held
 
+  const bool relaxed_;
   mutable std::mutex mutex_;
   mutable Decisions decisions_;
   mutable std::function<Decisions()> describe_;  // null after its call

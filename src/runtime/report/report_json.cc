@@ -98,7 +98,8 @@ Json list(const std::vector<T>& entries) {
 }  // namespace
 
 std::string reportJson(const Report& report) {
-  const Json document = {{"operations", list(report.operations())},
+  const Json document = {{"allow_fp16", report.relaxed()},
+                         {"operations", list(report.operations())},
                          {"partitions", list(report.partitions())},
                          {"events", list(report.events())},
                          {"shadow", describe(report.shadow())}};

@@ -126,6 +126,8 @@ TEST(ReportJsonTest, HasEverything) {
   report.setCache(1, cache);  // of no partition
   report.addMeasurement(0, 1000, 16);
   report.addMeasurement(0, 1000, 0);
+  EXPECT_EQ(json["allow_fp16"], false);
+  EXPECT_EQ(Json::parse(reportJson(Report(/*relaxed=*/true)))["allow_fp16"], true);
   json = Json::parse(reportJson(report));
   EXPECT_EQ(json["partitions"][0]["measured_mean_ns"], 1000);
   EXPECT_EQ(json["partitions"][0]["copied_bytes_mean"], 8);
