@@ -77,14 +77,16 @@ class Measurement {
   Result<Json> run(const std::string& device) {
     HALYARD_ASSIGN_OR_RETURN(const auto devices, devicesOf({device}));
     device_ = devices[0];
-    HALYARD_ASSIGN_OR_RETURN(const import::ImportOptions options, importOptionsFor(devices));
+    HALYARD_ASSIGN_OR_RETURN(import::ImportOptions options, importOptionsFor(devices));
+    options.allowFloat16 = options_.allowFloat16;
     const auto start = Clock::now();
     HALYARD_ASSIGN_OR_RETURN(imported_, loadBenchModel(name_, options));
     importMs_ = milliseconds(start);
     HALYARD_ASSIGN_OR_RETURN(inputs_, randomInputs(*imported_), "{}", name_);
     result_ = {{"model", benchModelName(name_)},
                {"operations", imported_->model.main.operations.size()},
-               {"mode", computeModeName(options_.mode)}};
+               {"mode", computeModeName(options_.mode)},
+               {"allow_fp16", imported_->model.relaxComputationFloat32toFloat16}};
     HALYARD_RETURN_IF_ERROR(loadOnce(), "{}", name_);
     HALYARD_RETURN_IF_ERROR(measureLatency(), "{}", name_);
     HALYARD_RETURN_IF_ERROR(measureThroughput(), "{}", name_);

@@ -19,6 +19,7 @@ struct BenchOptions {
   double warmUp = 0.2;  // seconds of executions before the counted ones
   ComputeMode mode = ComputeMode::SYNC;
   std::optional<int32_t> preference;  // preference of the compilation; nullopt: the default
+  bool allowFloat16 = false;          // float32 may be computed as float16
   bool cache = true;                  // also measures loading from a cache
   bool operations = true;
   bool accuracy = true;

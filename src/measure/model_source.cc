@@ -25,6 +25,7 @@ Result<std::shared_ptr<const import::ImportedModel>> loadBenchModel(
   std::error_code error;
   if (workload != nullptr && !std::filesystem::exists(model, error)) {
     result->model = *workload->make();
+    if (options.allowFloat16) result->model.relaxComputationFloat32toFloat16 = true;
     addPorts(result->model, result->model.main.inputIndexes, &result->inputs);
     addPorts(result->model, result->model.main.outputIndexes, &result->outputs);
     result->operandNames.resize(result->model.main.operands.size());

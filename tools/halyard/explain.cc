@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "client/session.h"
+#include "command_line/shared_options.h"
 #include "import/tflite/importer.h"
 #include "measure/device_choice.h"
 #include "measure/model_runs.h"
@@ -22,6 +23,7 @@ struct ExplainOptions {
   std::vector<std::string> devices;
   unsigned runs = 0;
   bool json = false;
+  bool allowFloat16 = false;
   CacheOptions cache{.byDefault = false, .off = false, .folder = {}};
   ExplanationOptions text;
 };
@@ -34,7 +36,8 @@ struct FreeText {
 Status explain(const ExplainOptions& options) {
   HALYARD_ASSIGN_OR_RETURN(const std::vector<const ANeuralNetworksDevice*> devices,
                            measure::devicesOf(options.devices));
-  HALYARD_ASSIGN_OR_RETURN(const import::ImportOptions how, measure::importOptionsFor(devices));
+  HALYARD_ASSIGN_OR_RETURN(import::ImportOptions how, measure::importOptionsFor(devices));
+  how.allowFloat16 = options.allowFloat16;
   HALYARD_ASSIGN_OR_RETURN(import::ImportedModel read,
                            import::importTfliteFile(options.model, how));
   const auto imported = std::make_shared<const import::ImportedModel>(std::move(read));
@@ -74,6 +77,7 @@ Command addExplainCommand(CLI::App& parent) {
   app->add_option("--device", options->devices, "A device that may be used; once for each")
       ->allow_extra_args(false)
       ->option_text("D");
+  command_line::addAllowFloat16Option(*app, options->allowFloat16);
   app->add_option("--runs", options->runs, "Executions with random inputs, to measure")
       ->check(CLI::Range(0, 1'000'000))
       ->option_text("N");

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "client/session.h"
+#include "command_line/shared_options.h"
 #include "import/tflite/importer.h"
 #include "measure/device_choice.h"
 #include "measure/model_runs.h"
@@ -27,6 +28,7 @@ struct ProfileOptions {
   unsigned warmUp = 3;
   std::string trace;
   bool json = false;
+  bool allowFloat16 = false;
   ProfileReportOptions text;
 };
 
@@ -85,7 +87,8 @@ Status writeTrace(const std::string& path) {
 
 Status profile(const ProfileOptions& options) {
   HALYARD_ASSIGN_OR_RETURN(const Devices devices, measure::devicesOf(options.devices));
-  HALYARD_ASSIGN_OR_RETURN(const import::ImportOptions how, measure::importOptionsFor(devices));
+  HALYARD_ASSIGN_OR_RETURN(import::ImportOptions how, measure::importOptionsFor(devices));
+  how.allowFloat16 = options.allowFloat16;
   HALYARD_ASSIGN_OR_RETURN(import::ImportedModel read,
                            import::importTfliteFile(options.model, how));
   const auto imported = std::make_shared<const import::ImportedModel>(std::move(read));
@@ -131,6 +134,7 @@ Command addProfileCommand(CLI::App& parent) {
   app->add_option("--device", options->devices, "A device that may be used; once for each")
       ->allow_extra_args(false)
       ->option_text("D");
+  command_line::addAllowFloat16Option(*app, options->allowFloat16);
   app->add_option("--runs", options->runs, "Executions that count (20)")
       ->check(CLI::Range(1, 1'000'000))
       ->option_text("N");

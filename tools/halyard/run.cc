@@ -12,6 +12,7 @@
 
 #include "client/session.h"
 #include "client/status.h"
+#include "command_line/shared_options.h"
 #include "import/tflite/importer.h"
 #include "measure/device_choice.h"
 #include "measure/labels.h"
@@ -58,6 +59,7 @@ struct RunOptions {
   bool random = false;
   bool saveInputs = false;
   bool openDimensions = false;
+  bool allowFloat16 = false;
   CacheOptions cache;
   std::optional<int32_t> preference;
   ReportOptions report;
@@ -208,6 +210,7 @@ Status runModel(const RunOptions& options, const measure::InputOptions& inputOpt
       measure::importOptionsFor(chosen ? std::span(&chosen->handle, 1)
                                        : std::span<const ANeuralNetworksDevice* const>()));
   how.keepsOpenDimensions = options.openDimensions;
+  how.allowFloat16 = options.allowFloat16;
   HALYARD_ASSIGN_OR_RETURN(import::ImportedModel read,
                            import::importTfliteFile(options.model, how));
   const auto shared = std::make_shared<const import::ImportedModel>(std::move(read));
@@ -299,6 +302,7 @@ Command addRunCommand(CLI::App& parent) {
   addPixelOptions(app, options.get());
   addCacheOptions(app, &options->cache);
   addPreferenceOption(app, &options->preference);
+  command_line::addAllowFloat16Option(*app, options->allowFloat16);
   app->add_option("--top", options->report.top,
                   fmt::format("How many classes to list (default {})", options->report.top))
       ->check(CLI::Range(1, 1000000))

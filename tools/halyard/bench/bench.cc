@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "client/status.h"
+#include "command_line/shared_options.h"
 #include "measure/device_choice.h"
 #include "measure/model_figures.h"
 #include "measure/model_source.h"
@@ -184,6 +185,7 @@ void addMeasuringOptions(CLI::App* app, BenchCommandOptions* options) {
       ->option_text("S");
   app->add_option("--mode", options->mode, "sync, burst or fenced (sync)")->option_text("MODE");
   addPreferenceOption(app, &options->measure.preference);
+  command_line::addAllowFloat16Option(*app, options->measure.allowFloat16);
   app->add_flag("--no-cache", options->noCache, "Do not measure loading from a cache");
   app->add_flag("--no-operations", options->noOperations, "Do not measure operations");
 }
@@ -230,7 +232,8 @@ Command addBenchCommand(CLI::App& parent) {
   app->add_option("--json", options->json, "Write all figures there")->option_text("FILE");
   app->add_option("--html", options->html, "Write a page with charts there")->option_text("FILE");
   app->add_flag("--capabilities", options->capabilities,
-                "Measure the device's capability figures, for its driver (with --json)");
+                "Measure the device's capability figures, for its driver (with --json)")
+      ->excludes("--allow-fp16");
   return {app, [options] { return runBench(*options); }};
 }
 

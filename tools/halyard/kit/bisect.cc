@@ -5,8 +5,10 @@
 #include <vector>
 
 #include "base/shell_word.h"
+#include "command_line/shared_options.h"
 #include "conformance/case_source.h"
 #include "conformance/hal_target.h"
+#include "conformance/variants.h"
 #include "cpu/cpu_device.h"
 #include "hal/session/client_session.h"
 #include "hal/session/session_services.h"
@@ -38,6 +40,7 @@ struct BisectOptions {
   uint64_t seed = 1;
   std::string folder = ".";
   bool all = false;
+  bool allowFloat16 = false;
 };
 
 bool isVectorFile(const std::string& path) {
@@ -170,8 +173,16 @@ Status writeSmallest(const BisectOptions& options, const Bisection& findings) {
   return okStatus();
 }
 
+Result<VectorCase> readCase(const BisectOptions& options) {
+  HALYARD_ASSIGN_OR_RETURN(VectorCase vectorCase, isVectorFile(options.model)
+                                                      ? readVector(options)
+                                                      : importModel(options));
+  if (!options.allowFloat16) return vectorCase;
+  return conformance::applyVariant(std::move(vectorCase), conformance::Variant::RELAXED);
+}
+
 CommandResult runBisect(const BisectOptions& options) {
-  auto vectorCase = isVectorFile(options.model) ? readVector(options) : importModel(options);
+  auto vectorCase = readCase(options);
   if (!vectorCase.ok()) return {vectorCase.takeStatus()};
   auto tested = openConformanceTarget(options.via, {&options.device, 1});
   if (!tested.ok()) {
@@ -210,6 +221,7 @@ Command addBisectCommand(CLI::App& parent) {
                   "api: through the C API; hal: straight to the device (default: hal)")
       ->check(CLI::IsMember({"api", "hal"}))
       ->option_text("api|hal");
+  command_line::addAllowFloat16Option(*app, options->allowFloat16);
   app->add_option("--case", options->caseName, "Which case of a file of vectors (the first)")
       ->option_text("NAME");
   app->add_option("--image", options->image, "Picture for the input that has the shape of one")
