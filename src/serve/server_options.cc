@@ -1,5 +1,6 @@
 #include "serve/server_options.h"
 
+#include "command_line/shared_options.h"
 #include "measure/device_choice.h"
 
 namespace halyard::serve {
@@ -24,6 +25,7 @@ void addModelOptions(CLI::App& app, ServerOptions& options) {
                  "Executions of a model at once (default 1)")
       ->check(CLI::Range(1, 64))
       ->option_text("N");
+  command_line::addAllowFloat16Option(app, options.defaults.allowFloat16);
   app.add_option("--max-batch", options.defaults.maxBatch,
                  "Largest batch of models that can be batched (default 0: no batches)")
       ->check(CLI::Range(0, 1024))

@@ -36,6 +36,12 @@ Result<int32_t> wordOf(const json& value,
                  value.dump(-1, ' ', true, json::error_handler_t::replace), names);
 }
 
+Result<bool> truthOf(const json& value) {
+  if (value.is_boolean()) return value.get<bool>();
+  return badData("{}, expected true or false",
+                 value.dump(-1, ' ', true, json::error_handler_t::replace));
+}
+
 Result<std::vector<std::string>> textsOf(const json& value) {
   std::vector<std::string> texts;
   if (!value.is_array()) return badData("a {}, expected an array of strings", value.type_name());
@@ -109,6 +115,8 @@ Status readField(const std::string& name, const json& value, ModelConfig& config
                              wordOf(value, {{"low", ANEURALNETWORKS_PRIORITY_LOW},
                                             {"medium", ANEURALNETWORKS_PRIORITY_MEDIUM},
                                             {"high", ANEURALNETWORKS_PRIORITY_HIGH}}));
+  } else if (name == "allow_fp16") {
+    HALYARD_ASSIGN_OR_RETURN(settings.allowFloat16, truthOf(value));
   } else if (name == "labels") {
     if (!value.is_string()) return badData("a {}, expected a file name", value.type_name());
     config.labelsFile = value.get<std::string>();
@@ -117,7 +125,7 @@ Status readField(const std::string& name, const json& value, ModelConfig& config
   } else {
     return badData(
         "the field is unknown, expected max_batch_size, max_queue_delay_us, max_queue_size, "
-        "default_timeout_us, instances, preference, priority, labels or versions");
+        "default_timeout_us, instances, preference, priority, allow_fp16, labels or versions");
   }
   return okStatus();
 }

@@ -18,7 +18,7 @@ TEST(ModelConfig, AllFieldsAreRead) {
   const auto config = parseModelConfig(
       R"({"max_batch_size":8,"max_queue_delay_us":500,"max_queue_size":9,"default_timeout_us":7,)"
       R"("instances":[{"devices":["cpu"],"count":2},{}],"preference":"sustained",)"
-      R"("priority":"high","labels":"l.txt","versions":[1,3]})",
+      R"("priority":"high","allow_fp16":true,"labels":"l.txt","versions":[1,3]})",
       {});
   ASSERT_TRUE(config.ok()) << config.status().toString();
   const ModelSettings& settings = config->settings;
@@ -31,8 +31,16 @@ TEST(ModelConfig, AllFieldsAreRead) {
   EXPECT_EQ(settings.instances[0].count, 2u);
   EXPECT_EQ(settings.preference, ANEURALNETWORKS_PREFER_SUSTAINED_SPEED);
   EXPECT_EQ(settings.priority, ANEURALNETWORKS_PRIORITY_HIGH);
+  EXPECT_TRUE(settings.allowFloat16);
   EXPECT_EQ(config->labelsFile, "l.txt");
   EXPECT_THAT(config->versions, ElementsAre("1", "3"));
+}
+
+TEST(ModelConfig, AModelOverridesADefault) {
+  ModelSettings defaults;
+  defaults.allowFloat16 = true;
+  EXPECT_TRUE(parseModelConfig("{}", defaults)->settings.allowFloat16);
+  EXPECT_FALSE(parseModelConfig(R"({"allow_fp16":false})", defaults)->settings.allowFloat16);
 }
 
 TEST(ModelConfig, FaultsNameTheField) {
@@ -45,6 +53,8 @@ TEST(ModelConfig, FaultsNameTheField) {
       {R"({"instances":[{"count":0}]})", "instances: count: 0"},
       {R"({"instances":[{"device":"x"}]})", "the field 'device' is unknown"},
       {R"({"preference":"quick"})", R"(preference: "quick", expected one of "low-power")"},
+      {R"({"allow_fp16":"yes"})", R"(allow_fp16: "yes", expected true or false)"},
+      {R"({"allow_fp16":1})", "allow_fp16: 1, expected true or false"},
       {R"({"versions":"some"})", R"(versions: expected "latest", "all")"},
       {R"({"labels":3})", "labels: a number"},
   };

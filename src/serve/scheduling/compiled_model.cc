@@ -105,6 +105,7 @@ Status CompiledModel::load(const std::string& file, const CompileSettings& setti
                            measure::devicesOf(settings.devices));
   HALYARD_ASSIGN_OR_RETURN(import::ImportOptions how, measure::importOptionsFor(devices));
   how.batch = settings.batch;
+  how.allowFloat16 = settings.allowFloat16;
   HALYARD_ASSIGN_OR_RETURN(import::ImportedModel read, import::importTfliteFile(file, how));
   if (settings.batch != 0) HALYARD_RETURN_IF_ERROR(checkBatch(read, settings.batch), "{}", file);
   imported_ = std::make_shared<const import::ImportedModel>(std::move(read));

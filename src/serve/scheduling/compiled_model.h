@@ -27,7 +27,8 @@ struct CompileSettings {
   uint32_t batch = 0;                // the first dimension of every input; 0: that of the file
   std::optional<int32_t> preference;
   std::optional<int32_t> priority;
-  std::string cacheFolder;  // empty: no cache
+  bool allowFloat16 = false;  // float32 may be computed as float16
+  std::string cacheFolder;    // empty: no cache
 };
 
 class CompiledModel {

@@ -80,6 +80,7 @@ Status ServedModel::compileGroups(const ModelPlace& place, const std::vector<uin
     compile.devices = group.devices;
     compile.preference = settings_.preference;
     compile.priority = settings_.priority;
+    compile.allowFloat16 = settings_.allowFloat16;
     compile.cacheFolder = place.cacheFolder;
     HALYARD_ASSIGN_OR_RETURN(groups_.emplace_back(),
                              CompiledGroup::create(place.file, std::move(compile), sizes));

@@ -58,6 +58,13 @@ TEST_F(ServedModelTest, ComputesWithoutBatches) {
   EXPECT_EQ(model->statistics().success.count, 1u);
 }
 
+TEST_F(ServedModelTest, AllowsFloat16OnRequest) {
+  ModelSettings settings = batchesOf(2);
+  EXPECT_THAT(*load(additionModel(), settings)->report(), HasSubstr("\"allow_fp16\": false"));
+  settings.allowFloat16 = true;
+  EXPECT_THAT(*load(additionModel(), settings)->report(), HasSubstr("\"allow_fp16\": true"));
+}
+
 TEST_F(ServedModelTest, ComputesBatchesOfEverySize) {
   const auto model = load(additionModel(), batchesOf(5));
   ASSERT_TRUE(model);

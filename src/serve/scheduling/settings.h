@@ -27,6 +27,8 @@ struct ModelSettings {
   // ANEURALNETWORKS_PREFER_..., ANEURALNETWORKS_PRIORITY_...
   std::optional<int32_t> preference;
   std::optional<int32_t> priority;
+  // Float32 may be computed with the range and precision of float16.
+  bool allowFloat16 = false;
   // The deadline of requests that name none.
   std::optional<std::chrono::microseconds> defaultTimeout;
   // The names of classes, for the parameter `classification`.
