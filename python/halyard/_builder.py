@@ -171,7 +171,7 @@ class Builder:
                allow_fp16: bool = False) -> "BuiltModel":
         """Ends the model. Outputs have the names of the mapping, or output_0, output_1 ...
 
-        allow_fp16: lets devices compute float32 with the precision of float16.
+        allow_fp16: float32 may be computed with the range and precision of float16.
         """
         if isinstance(outputs, Operand):
             outputs = [outputs]

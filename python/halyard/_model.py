@@ -167,12 +167,12 @@ class FileModel(Model):
     """The model of a .tflite file."""
 
     def __init__(self, path: str, contents: bytes, open_dimensions: bool,
-                 shapes: "List[Tuple[str, List[int]]]", states: bool) -> None:
-        super().__init__(_core.describe_file(path, contents, open_dimensions, shapes, states),
-                         os.path.basename(path) or "model")
+                 shapes: "List[Tuple[str, List[int]]]", states: bool, allow_fp16: bool) -> None:
         self._path = path
         self._contents = contents
-        self._how = (open_dimensions, shapes, states)
+        self._how = (open_dimensions, shapes, states, allow_fp16)
+        super().__init__(_core.describe_file(path, contents, *self._how),
+                         os.path.basename(path) or "model")
 
     def _graph(self, devices: List[str]) -> _core.Graph:
         return _core.import_graph(self._path, self._contents, *self._how, devices)
@@ -193,7 +193,7 @@ class FileModel(Model):
 
 def load(model: "Union[str, os.PathLike[str], bytes, bytearray, memoryview]", *,
          open_dimensions: bool = False, shapes: "Optional[Mapping[str, Sequence[int]]]" = None,
-         states: bool = False) -> Model:
+         states: bool = False, allow_fp16: bool = False) -> Model:
     """Reads a .tflite model: a path, or the bytes of the file.
 
     open_dimensions: inputs of any size in dimensions that the file leaves open, instead of the size
@@ -202,6 +202,8 @@ def load(model: "Union[str, os.PathLike[str], bytes, bytearray, memoryview]", *,
     states: makes the values that the file keeps between executions (variables) inputs and outputs
         with equal names, behind the others. `Compiled.stream` passes them on. Without it, each
         execution begins with their first values.
+    allow_fp16: float32 may be computed with the range and precision of float16. It belongs to the
+        model, as in Builder.finish.
 
     Raises halyard.BadDataError for a damaged file, or one with an operator that Halyard cannot
     express, and FileNotFoundError. No device is started.
@@ -213,8 +215,8 @@ def load(model: "Union[str, os.PathLike[str], bytes, bytearray, memoryview]", *,
             raise bad_data(f"the shape {extents} of input '{name}', expected extents of 1 or more")
         sizes.append((name, extents))
     if isinstance(model, (bytes, bytearray, memoryview)):
-        return FileModel("", bytes(model), open_dimensions, sizes, states)
+        return FileModel("", bytes(model), open_dimensions, sizes, states, allow_fp16)
     path = os.fspath(model)
     if not os.path.exists(path):
         raise FileNotFoundError(f"no file {path}")
-    return FileModel(os.path.abspath(path), b"", open_dimensions, sizes, states)
+    return FileModel(os.path.abspath(path), b"", open_dimensions, sizes, states, allow_fp16)

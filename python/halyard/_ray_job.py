@@ -32,6 +32,8 @@ class Job:
     rows_per_part: int
     #: The SHA-256 of the model's file.
     model: str
+    #: Whether float32 may be computed with the range and precision of float16.
+    allow_fp16: bool = False
 
     def __post_init__(self) -> None:
         if self.rows < 1 or self.rows_per_part < 1:
@@ -104,13 +106,15 @@ class Job:
 
     def _description(self) -> Dict[str, Any]:
         return {"version": _VERSION, "rows": self.rows, "rows_per_part": self.rows_per_part,
-                "model_sha256": self.model}
+                "model_sha256": self.model, "allow_fp16": self.allow_fp16}
 
     def _compare(self, path: pathlib.Path, text: str) -> None:
         try:
             found = json.loads(text)
         except json.JSONDecodeError as error:
             raise bad_data(f"{path}: no description of a job: {error}; remove the folder to begin again") from None
+        if isinstance(found, dict):
+            found.setdefault("allow_fp16", False)  # earlier versions did not write it
         for name, expected in self._description().items():
             value = found.get(name) if isinstance(found, dict) else None
             if value != expected:

@@ -92,7 +92,7 @@ def delegate(package: Optional[str] = None, **named: Any) -> Any:
     cache_dir: a folder for compilations.
     preference, priority: as for halyard.Model.compile.
     timeout_ms: the limit of an execution, in milliseconds.
-    allow_fp16: lets devices compute float32 with the precision of float16.
+    allow_fp16: float32 may be computed with the range and precision of float16.
     max_partitions, min_operations_per_partition: limits for the division of the model.
     claim_all: takes every node that the device computes, also where it does not pay.
     report: a file for the decisions, with reasons.

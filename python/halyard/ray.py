@@ -79,9 +79,10 @@ def _contents(model: Union[str, "os.PathLike[str]", bytes]) -> bytes:
 class Worker:
     """Runs a model over the rows of batches. Ray makes one for each device, in a process of its own."""
 
-    def __init__(self, model: Any, device: Optional[str]) -> None:
+    def __init__(self, model: Any, device: Optional[str], allow_fp16: bool = False) -> None:
         contents = model if isinstance(model, bytes) else _ray().get(model)
-        self.compiled = load(contents).compile(device, require_device=device is not None)
+        self.compiled = load(contents, allow_fp16=allow_fp16).compile(
+            device, require_device=device is not None)
 
     def __call__(self, batch: "Columns") -> "Dict[str, NDArray[Any]]":
         """The batch with a column for each output. Its columns have the names of the inputs."""
@@ -112,7 +113,8 @@ def _rows(tensor: Tensor, batch: "Columns") -> "Iterator[NDArray[Any]]":
 
 
 def predict(dataset: Any, model: Union[str, "os.PathLike[str]", bytes], *, device: Optional[str] = None,
-            workers: Tuple[int, int] = (1, 1), cpus: float = 1, batch_size: int = 256) -> Any:
+            workers: Tuple[int, int] = (1, 1), cpus: float = 1, batch_size: int = 256,
+            allow_fp16: bool = False) -> Any:
     """A dataset of Ray Data with a column for each output of the model. Ray computes it when it is read.
 
     dataset: a ray.data.Dataset, with a column for each input. A row has the shape of the input,
@@ -122,20 +124,21 @@ def predict(dataset: Any, model: Union[str, "os.PathLike[str]", bytes], *, devic
     workers: the least and the greatest number of workers; Ray scales between them.
     cpus: the processors that Ray reserves for a worker.
     batch_size: the rows that a worker gets at a time.
+    allow_fp16: as for halyard.load.
     """
     ray = _ray()
     data = _ray("ray.data")
     reserved = _reserved(device, cpus)
     pool = data.ActorPoolStrategy(min_size=workers[0], max_size=workers[1])
-    return dataset.map_batches(Worker, fn_constructor_args=(ray.put(_contents(model)), device), compute=pool,
-                               batch_size=batch_size, **reserved)
+    return dataset.map_batches(Worker, compute=pool, batch_size=batch_size, **reserved,
+                               fn_constructor_args=(ray.put(_contents(model)), device, allow_fp16))
 
 
 class _PartWorker:
     """Computes numbered parts of a job, and writes each as a file."""
 
     def __init__(self, model: Any, device: Optional[str], job: Job, read: Reader) -> None:
-        self.worker, self.job, self.read = Worker(model, device), job, read
+        self.worker, self.job, self.read = Worker(model, device, job.allow_fp16), job, read
 
     def __call__(self, batch: "Columns") -> "Dict[str, NDArray[Any]]":
         for part in batch["part"]:
@@ -147,7 +150,7 @@ class _PartWorker:
 def run_job(read: Reader, rows: int, model: Union[str, "os.PathLike[str]", bytes],
             folder: "Union[str, os.PathLike[str]]", *, rows_per_part: int = 500, device: Optional[str] = None,
             workers: Tuple[int, int] = (1, 1), cpus: float = 1,
-            progress: Optional[Callable[[int, int], None]] = None) -> Job:
+            progress: Optional[Callable[[int, int], None]] = None, allow_fp16: bool = False) -> Job:
     """Runs a model over many rows, and writes the results into numbered files of a folder.
 
     A part is a file that appears by one rename, when it is whole. If a worker dies, Ray computes its
@@ -161,11 +164,12 @@ def run_job(read: Reader, rows: int, model: Union[str, "os.PathLike[str]", bytes
     rows_per_part: the rows of a file.
     device, workers, cpus: as for predict.
     progress: progress(done, all) gets the parts that are there after each new one.
+    allow_fp16: as for halyard.load. A job has one value for all of its parts.
     """
     ray = _ray()
     data = _ray("ray.data")
     contents = _contents(model)
-    job = Job(pathlib.Path(folder).absolute(), rows, rows_per_part, hashlib.sha256(contents).hexdigest())
+    job = Job(pathlib.Path(folder).absolute(), rows, rows_per_part, hashlib.sha256(contents).hexdigest(), allow_fp16)
     with job.opened():
         missing = job.missing()
         done = job.parts - len(missing)
@@ -188,9 +192,10 @@ def run_job(read: Reader, rows: int, model: Union[str, "os.PathLike[str]", bytes
 class Replica:
     """A replica of a model for Ray Serve. It answers the Open Inference Protocol with JSON."""
 
-    def __init__(self, model: bytes, name: str, device: Optional[str]) -> None:
+    def __init__(self, model: bytes, name: str, device: Optional[str], allow_fp16: bool = False) -> None:
         self.name = name
-        self.compiled = load(model).compile(device, require_device=device is not None)
+        self.compiled = load(model, allow_fp16=allow_fp16).compile(
+            device, require_device=device is not None)
 
     async def infer(self, inputs: "Columns") -> "Dict[str, NDArray[Any]]":
         """For handles of Ray: runs the model once, with inputs and outputs by name."""
@@ -245,13 +250,15 @@ def _arrays(body: bytes, tensors: Iterable[Tensor]) -> "Dict[str, NDArray[Any]]"
 
 
 def deployment(model: Union[str, "os.PathLike[str]", bytes], name: str, *, device: Optional[str] = None,
-               replicas: Tuple[int, int] = (1, 1), cpus: float = 1, ongoing: int = 4) -> Any:
+               replicas: Tuple[int, int] = (1, 1), cpus: float = 1, ongoing: int = 4,
+               allow_fp16: bool = False) -> Any:
     """An application of Ray Serve: `serve.run(deployment(path, "name"), route_prefix="/v2/models/name")`.
 
     name: the name of the model in answers, and of the deployment.
     device, cpus: as for predict.
     replicas: the least and the greatest number of replicas; Ray scales between them.
     ongoing: the requests of a replica at a time; more of them wait, and make Ray add replicas.
+    allow_fp16: as for halyard.load.
     """
     serve = _ray("ray.serve")
     options = _reserved(device, cpus)
@@ -259,7 +266,7 @@ def deployment(model: Union[str, "os.PathLike[str]", bytes], name: str, *, devic
         Replica, name=name, ray_actor_options=options, max_ongoing_requests=ongoing,
         autoscaling_config={"min_replicas": replicas[0], "max_replicas": replicas[1],
                             "target_ongoing_requests": max(1, ongoing // 2)})
-    return decorated.bind(_contents(model), name, device)
+    return decorated.bind(_contents(model), name, device, allow_fp16)
 
 
 if __name__ == "__main__":

@@ -11,6 +11,7 @@ Result<import::ImportedModel> read(const GraphSource& source, import::ImportOpti
   options.keepsOpenDimensions = source.keepsOpenDimensions;
   options.inputShapes = source.shapes;
   if (source.hasStates) options.states = import::StateUse::ALL;
+  options.allowFloat16 = source.allowFloat16;
   return source.path.empty() ? import::importTflite(source.bytes, options)
                              : import::importTfliteFile(source.path, options);
 }

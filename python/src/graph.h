@@ -52,6 +52,7 @@ struct GraphSource {
   bool keepsOpenDimensions = false;
   std::vector<import::InputShape> shapes = {};
   bool hasStates = false;  // values that the file keeps between executions are inputs and outputs
+  bool allowFloat16 = false;  // float32 may be computed as float16
 };
 
 // Reads the file, with the operations of Halyard's extension that suit these devices (for all

@@ -96,12 +96,13 @@ std::span<const uint8_t> bytesOf(const nb::bytes& bytes) {
 using Shapes = std::vector<std::pair<std::string, std::vector<uint32_t>>>;
 
 GraphSource sourceOf(const std::string& path, const nb::bytes& contents, bool openDimensions,
-                     const Shapes& shapes, bool states) {
-  GraphSource source = {path,
-                        path.empty() ? bytesOf(contents) : std::span<const uint8_t>(),
-                        openDimensions,
-                        {},
-                        states};
+                     const Shapes& shapes, bool states, bool allowFloat16) {
+  GraphSource source;
+  source.path = path;
+  if (path.empty()) source.bytes = bytesOf(contents);
+  source.keepsOpenDimensions = openDimensions;
+  source.hasStates = states;
+  source.allowFloat16 = allowFloat16;
   for (const auto& [name, dims] : shapes) {
     source.shapes.push_back({name, Shape(dims.begin(), dims.end())});
   }
@@ -122,27 +123,31 @@ void defineModels(nb::module_& m) {
   m.def(
       "describe_file",
       [](const std::string& path, const nb::bytes& contents, bool openDimensions,
-         const Shapes& shapes, bool states) {
-        const GraphSource source = sourceOf(path, contents, openDimensions, shapes, states);
+         const Shapes& shapes, bool states, bool allowFloat16) {
+        const GraphSource source =
+            sourceOf(path, contents, openDimensions, shapes, states, allowFloat16);
         return descriptionTuple(unwrap(withoutGil([&] { return describeFile(source); })));
       },
-      "path"_a, "contents"_a, "open_dimensions"_a, "shapes"_a, "states"_a,
+      "path"_a, "contents"_a, "open_dimensions"_a, "shapes"_a, "states"_a, "allow_fp16"_a,
       nb::sig("def describe_file(path: str, contents: bytes, open_dimensions: bool, "
               "shapes: collections.abc.Sequence[tuple[str, collections.abc.Sequence[int]]], "
-              "states: bool) "
+              "states: bool, allow_fp16: bool) "
               "-> tuple[typing.Any, typing.Any, int, tuple[bytes, ...]]"));
   m.def(
       "import_graph",
       [](const std::string& path, const nb::bytes& contents, bool openDimensions,
-         const Shapes& shapes, bool states, const std::vector<std::string>& devices) {
-        const GraphSource source = sourceOf(path, contents, openDimensions, shapes, states);
+         const Shapes& shapes, bool states, bool allowFloat16,
+         const std::vector<std::string>& devices) {
+        const GraphSource source =
+            sourceOf(path, contents, openDimensions, shapes, states, allowFloat16);
         const auto read = [&]() -> Result<std::shared_ptr<const Graph>> {
           HALYARD_ASSIGN_OR_RETURN(const Devices handles, measure::devicesOf(devices));
           return importGraph(source, handles);
         };
         return std::const_pointer_cast<Graph>(unwrap(withoutGil(read)));
       },
-      "path"_a, "contents"_a, "open_dimensions"_a, "shapes"_a, "states"_a, "devices"_a);
+      "path"_a, "contents"_a, "open_dimensions"_a, "shapes"_a, "states"_a, "allow_fp16"_a,
+      "devices"_a);
 }
 
 void defineMemory(nb::module_& m) {

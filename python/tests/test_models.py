@@ -11,7 +11,7 @@ import pytest
 
 import halyard
 from halyard import _runtime_files
-from conftest import QUANT8, SOURCE, doubling
+from conftest import FLOAT, QUANT8, SOURCE, doubling
 
 
 def test_devices_are_those_of_the_command_line(command):
@@ -62,6 +62,23 @@ def test_every_option_compiles(quant8, picture, compiled):
                            priority="high", timeout=60, cache=False)
     assert other.devices == ("halyard-cpu",)
     assert (other(picture) == compiled(picture)).all()
+
+
+def test_float16_is_allowed_by_the_model():
+    def allowed(model):
+        return model.compile("cpu", cache=False).report()["allow_fp16"]
+
+    plain, model = halyard.load(FLOAT), halyard.load(FLOAT, allow_fp16=True)
+    assert not allowed(plain) and allowed(model)
+    assert allowed(pickle.loads(pickle.dumps(model)))
+    assert allowed(halyard.load(FLOAT.read_bytes(), allow_fp16=True))
+    assert plain._token() != model._token()
+    builder = halyard.Builder()
+    x = builder.input("x", (1, 4))
+    assert allowed(builder.finish(builder.add(x, x, 0), allow_fp16=True))
+    assert not allowed(doubling())
+    with pytest.raises(TypeError, match="allow_fp16: bool"):
+        halyard.load(FLOAT, allow_fp16="perhaps")
 
 
 def test_the_cpu_device_takes_the_rest():

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import halyard
-from conftest import QUANT8, SOURCE
+from conftest import FLOAT, QUANT8, SOURCE
 
 ray = pytest.importorskip("ray")
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning:ray")
@@ -102,6 +102,13 @@ def test_a_column_of_the_wrong_type_names_the_input():
         worker({"other": np.zeros((1, 28, 28, 1), np.int8)})
 
 
+def test_workers_and_replicas_allow_float16_on_request():
+    model = FLOAT.read_bytes()
+    for allowed in (False, True):
+        for made in (halyard_ray.Worker(model, None, allowed), halyard_ray.Replica(model, "name", None, allowed)):
+            assert made.compiled.report()["allow_fp16"] is allowed
+
+
 def test_a_job_has_all_rows_and_continues_where_it_ended(cluster, expected, tmp_path):
     name, scores = expected
     seen = []
@@ -170,6 +177,14 @@ def test_a_folder_belongs_to_one_job_and_one_run(tmp_path):
     with pytest.raises(halyard.BadDataError, match="model_sha256 is 'aaa.*this call has 'bbb"):
         with Job(tmp_path, 100, 10, "b" * 64).opened():
             pass
+    with pytest.raises(halyard.BadDataError, match="allow_fp16 is False, and this call has True"):
+        with Job(tmp_path, 100, 10, "a" * 64, allow_fp16=True).opened():
+            pass
+    description = json.loads((tmp_path / "job.json").read_text())
+    del description["allow_fp16"]  # as earlier versions wrote it
+    (tmp_path / "job.json").write_text(json.dumps(description))
+    with job.opened():
+        pass
     (tmp_path / "job.json").write_text("{")
     with pytest.raises(halyard.BadDataError, match="job.json: no description of a job"):
         with job.opened():
