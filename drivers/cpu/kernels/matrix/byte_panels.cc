@@ -20,14 +20,14 @@ constexpr size_t kLeastTileRows = 8;         // fewer leave most of a tile unuse
 // With more products a sum might not fit 32 bits.
 constexpr size_t kMostDepth = std::numeric_limits<int32_t>::max() / (255 * 128);
 
-// The tile of the rows from row `begin` on.
-Quant8RealTile rowsFrom(size_t begin, const ByteRows& rows, Quant8RealTile tile) {
+// Makes the tile that of the rows from row `begin` on. `out`: of the first row.
+void takeRows(size_t begin, const ByteRows& rows, size_t column, float* out, Quant8RealTile& tile) {
   tile.sums.left = rows.first + begin * rows.stride;
   tile.rowStep = rows.steps + begin;
   tile.rowZero = rows.zeros + begin;
-  tile.result.out += begin * tile.result.outStride;
-  if (tile.result.addend != nullptr) tile.result.addend += begin * tile.result.outStride;
-  return tile;
+  const size_t at = begin * tile.result.outStride + column;
+  tile.result.out = out + at;
+  tile.result.addend = rows.addend == nullptr ? nullptr : rows.addend + at;
 }
 
 }  // namespace
@@ -126,10 +126,15 @@ void BytePanels::multiply(const ByteRows& rows, const ops::ClampRange<float>& ra
     tile.columnSum = columnSums_.data() + column;
     tile.bias = bias_.data() + column;
     tile.result.columns = std::min(width, columns_ - column);
-    tile.result.out = out + column;
-    tile.result.addend = rows.addend == nullptr ? nullptr : rows.addend + column;
     if (tiles_ != nullptr && rows.count >= kLeastTileRows) {
-      multiplyTiles(rows, tile, isHalf(panel));
+      // Sums may be in the place of their addends, so that each is stored once.
+      const auto multiply = isHalf(panel) ? tiles_->realTiles.half : tiles_->realTiles.whole;
+      size_t done = 0;
+      forTiles(rows.count, tileUnits(units_), [&](size_t begin, const TileSizes& sizes) {
+        takeRows(begin, rows, column, out, tile);
+        multiply(tile, sizes, done - begin);
+        done = begin + sizes.rows;
+      });
       continue;
     }
     const auto& micro = isHalf(panel) ? gemm_->real.half : gemm_->real.whole;
@@ -140,21 +145,11 @@ void BytePanels::multiply(const ByteRows& rows, const ops::ClampRange<float>& ra
                      divideUp(rows.count, most));
     tile.aheadStep = fetch.step();
     forEvenPieces(rows.count, most, [&](size_t begin, size_t count) {
-      Quant8RealTile some = rowsFrom(begin, rows, tile);
-      some.ahead = fetch.take();
-      micro[count](some);
+      takeRows(begin, rows, column, out, tile);
+      tile.ahead = fetch.take();
+      micro[count](tile);
     });
   }
-}
-
-// Sums may be in the place of their addends, so that each is stored once.
-void BytePanels::multiplyTiles(const ByteRows& rows, Quant8RealTile tile, bool isHalf) const {
-  const auto multiply = isHalf ? tiles_->realTiles.half : tiles_->realTiles.whole;
-  size_t done = 0;
-  forTiles(rows.count, tileUnits(units_), [&](size_t begin, const TileSizes& sizes) {
-    multiply(rowsFrom(begin, rows, tile), sizes, done - begin);
-    done = begin + sizes.rows;
-  });
 }
 
 }  // namespace halyard::cpudriver

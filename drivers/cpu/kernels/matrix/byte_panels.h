@@ -55,8 +55,6 @@ class BytePanels {
   void packPanel(const float* filter, size_t panel, uint8_t* packed) const;
   void sumPanel(size_t panel, float* to) const;
 
-  void multiplyTiles(const ByteRows& rows, Quant8RealTile tile, bool isHalf) const;
-
   const Quant8Gemm* gemm_;
   size_t columns_;
   size_t depth_;

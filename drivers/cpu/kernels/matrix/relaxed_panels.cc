@@ -38,15 +38,11 @@ class Panels {
   size_t packedColumns() const {
     return (count_ - 1) * width() + gemm_.packedColumns(columnsOf(count_ - 1));
   }
-  // The results of one panel.
-  TileResult resultOf(size_t panel, const RelaxedResults& results) const {
-    const size_t column = panel * width();
-    return {.addend = results.addend == nullptr ? nullptr : results.addend + column,
-            .low = results.range.min,
-            .high = results.range.max,
-            .out = results.out + column,
-            .outStride = results.outStride,
-            .columns = columnsOf(panel)};
+  // Makes `tile` that of the rows from row `row` on. Its other results are there.
+  void place(size_t row, size_t panel, const RelaxedResults& results, TileResult& tile) const {
+    const size_t at = row * results.outStride + panel * width();
+    tile.out = results.out + at;
+    tile.addend = results.addend == nullptr ? nullptr : results.addend + at;
   }
 
   // `elements` for each packed column. Packs with `pack(floats, columns, to)`, whose floats are
@@ -73,10 +69,14 @@ class Panels {
   size_t count_;
 };
 
-TileResult rowsFrom(size_t row, TileResult result) {
-  result.out += row * result.outStride;
-  if (result.addend != nullptr) result.addend += row * result.outStride;
-  return result;
+// The results of all tiles.
+TileResult commonOf(const RelaxedResults& results) {
+  return {.addend = nullptr,
+          .low = results.range.min,
+          .high = results.range.max,
+          .out = nullptr,
+          .outStride = results.outStride,
+          .columns = 0};
 }
 
 // Calls f(floats, at, to) for each row and each of its pieces, which begins at value `at`.
@@ -123,12 +123,13 @@ class HalfPanels final : public RelaxedPanels {
     HalfTile tile;
     tile.leftStride = rowStride();
     tile.pairs = even_ / 2;
+    tile.result = commonOf(results);
     const size_t width = panels_.width();
     const bool fetches = width * even_ * sizeof(uint16_t) >= kFetchedPanel;
     for (size_t panel = results.panelBegin; panel < results.panelEnd; ++panel) {
       tile.packed = packed_.data() + panel * width * even_;
       tile.bias = results.bias + panel * width;
-      const TileResult result = panels_.resultOf(panel, results);
+      tile.result.columns = panels_.columnsOf(panel);
       const Micros<HalfTile>& micro = panels_.isNarrow(panel) ? half_.narrow : half_.wide;
       PanelFetch fetch(fetches ? tile.packed + width * even_ : nullptr, tile.pairs,
                        2 * width * sizeof(uint16_t), divideUp(count, micro.mostRows));
@@ -136,7 +137,7 @@ class HalfPanels final : public RelaxedPanels {
       forEvenPieces(count, micro.mostRows, [&](size_t row, size_t taken) {
         tile.ahead = fetch.take();
         tile.left = rows + row * tile.leftStride;
-        tile.result = rowsFrom(row, result);
+        panels_.place(row, panel, results, tile.result);
         micro.forRows[taken](tile);
       });
     }
@@ -184,18 +185,19 @@ class SplitPanels final : public RelaxedPanels {
     SplitTile tile;
     tile.leftStride = rowStride();
     tile.blocks = padded_ / kSplitDepth;
+    tile.result = commonOf(results);
     const TileUse use;  // of all panels
     for (size_t panel = results.panelBegin; panel < results.panelEnd; ++panel) {
       tile.packed = packed_.data() + panel * panels_.width() * 2 * padded_;
       tile.bias = results.bias + panel * panels_.width();
-      const TileResult result = panels_.resultOf(panel, results);
+      tile.result.columns = panels_.columnsOf(panel);
       const auto multiplyTile = panels_.isNarrow(panel) ? kSplitGemm.narrow : kSplitGemm.wide;
       size_t done = 0;
       forTiles(count, TileSizes::kMostUnits, [&](size_t row, const TileSizes& tiles) {
         tile.left = rows + row * tile.leftStride;
         // Results may be in the place of their addends, so that each is stored once.
         tile.skipped = done - row;
-        tile.result = rowsFrom(row, result);
+        panels_.place(row, panel, results, tile.result);
         multiplyTile(tile, tiles);
         done = row + tiles.rows;
       });
