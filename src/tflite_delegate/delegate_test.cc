@@ -64,6 +64,18 @@ class DelegateTest : public ::testing::Test {
     return nlohmann::json::parse(file);
   }
 
+  // Whether a graph is compiled with float16 allowed, as the report says.
+  bool compilesForFloat16(const DelegateOptions& options) {
+    const int32_t a = host_.tensor(LiteType::FLOAT32, {2});
+    const int32_t b = host_.tensor(LiteType::FLOAT32, {2});
+    host_.node(kAdd, {a, a}, {b}, AddOptions{});
+    EXPECT_EQ(host_.apply(make(options)), LiteStatus::OK) << host_.errors();
+    EXPECT_EQ(host_.allocate(), LiteStatus::OK) << host_.errors();
+    host_.freeKernels();
+    const nlohmann::json graph = readReport().at("graphs").at(0);
+    return graph.at("compilations").at(0).at("report").at("allow_fp16").get<bool>();
+  }
+
   // Before the host: a kernel that outlives the delegate writes the report.
   TemporaryFolder folder_;
   Host host_;
@@ -145,17 +157,19 @@ TEST_F(DelegateTest, MaxPartitionsKeepsTheLargest) {
   EXPECT_THAT(host_.partitions(), ElementsAre(ElementsAre(2, 3)));
 }
 
-TEST_F(DelegateTest, AllowsFloat16OnRequest) {
-  const int32_t a = host_.tensor(LiteType::FLOAT32, {2});
-  const int32_t b = host_.tensor(LiteType::FLOAT32, {2});
-  host_.node(kAdd, {a, a}, {b}, AddOptions{});
+TEST_F(DelegateTest, AllowsFloat16OnlyOnRequest) {
+  EXPECT_FALSE(compilesForFloat16(DelegateOptions()));
+}
+
+TEST_F(DelegateTest, AllowsFloat16IfItsOptionDoes) {
   DelegateOptions options;
   options.allowFloat16 = true;
-  ASSERT_EQ(host_.apply(make(options)), LiteStatus::OK) << host_.errors();
-  ASSERT_EQ(host_.allocate(), LiteStatus::OK) << host_.errors();
-  host_.freeKernels();
-  EXPECT_EQ(readReport().at("graphs").at(0).at("compilations").at(0).at("report").at("allow_fp16"),
-            true);
+  EXPECT_TRUE(compilesForFloat16(options));
+}
+
+TEST_F(DelegateTest, AllowsFloat16IfTheInterpreterDoes) {
+  host_.allowFloat16();
+  EXPECT_TRUE(compilesForFloat16(DelegateOptions()));
 }
 
 TEST_F(DelegateTest, SmallPartitionsStayByTheCostModelOrByOption) {

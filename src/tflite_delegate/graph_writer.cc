@@ -231,6 +231,7 @@ Result<ImportedGraph> importGraph(const LiteContext& context, const LiveGraph& g
   ImportedGraph imported;
   std::vector<int32_t> numbers;
   import::ImportOptions numbered = options;
+  numbered.allowFloat16 = options.allowFloat16 || context.allowsFloat16;
   for (const LiveNode& node : graph.nodes) {
     numbers.push_back(node.index);
     // The graphs that the node calls are in the model's own file.

@@ -38,7 +38,7 @@ std::vector<int32_t> realInputs(const LiteContext& context, std::span<const int3
 std::vector<int32_t> realOutputs(const LiteContext& context, std::span<const int32_t> tensors);
 
 // Imports the graph with the shapes that its tensors have now. `model`, if it has mapped a file,
-// is the place of constants that need no copy.
+// is the place of constants that need no copy. The options or the interpreter may allow float16.
 Result<ImportedGraph> importGraph(const LiteContext& context, const LiveGraph& graph,
                                   const MappedModel& model, const import::ImportOptions& options);
 

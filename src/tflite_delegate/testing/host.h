@@ -42,6 +42,8 @@ class Host {
   }
   LiteTensor& tensorAt(int32_t index) { return tensors_[static_cast<size_t>(index)]; }
 
+  // As SetAllowFp16PrecisionForFp32 of an interpreter.
+  void allowFloat16() { context_.allowsFloat16 = true; }
   LiteStatus apply(LiteDelegate* delegate);
   // The lists of original nodes that the delegate computes.
   std::vector<std::vector<int32_t>> partitions() const;
