@@ -16,7 +16,8 @@ TEST(MachinePeaks, EveryPeakIsFound) {
   EXPECT_GT(peaks.memoryBytesPerNs, 0);
 }
 
-// The loop of a better instruction set is at least as fast.
+// The loop of a better instruction set is at least as fast. Those with arithmetic of float16 add no
+// products of bytes.
 TEST(MachinePeaks, EveryInstructionSetHasItsLoop) {
   RegisterLoop floats = floatLoop(ops::SimdLevel::BASELINE);
   RegisterLoop bytes = byteLoop(ops::SimdLevel::BASELINE);
@@ -24,7 +25,11 @@ TEST(MachinePeaks, EveryInstructionSetHasItsLoop) {
     EXPECT_GE(floatLoop(level).products, floats.products) << static_cast<int>(level);
     floats = floatLoop(level);
     if (level == ops::SimdLevel::BASELINE) continue;
-    EXPECT_GE(byteLoop(level).products, bytes.products) << static_cast<int>(level);
+    if (level == ops::SimdLevel::AVX512_FP16 || level == ops::SimdLevel::NEON_FP16) {
+      EXPECT_EQ(byteLoop(level).products, bytes.products) << static_cast<int>(level);
+    } else {
+      EXPECT_GT(byteLoop(level).products, bytes.products) << static_cast<int>(level);
+    }
     bytes = byteLoop(level);
   }
 }
