@@ -21,8 +21,11 @@ constexpr size_t kPackedAtOnce = 8 * 1024;  // values: less is not worth another
 // second-level cache.
 constexpr size_t kLeastOfBytes = 128 * 1024;
 constexpr size_t kMostDepthOfBytes = size_t{1} << 16;  // a thread keeps a panel of it as floats
-constexpr size_t kWidenedRows = 16;    // of the least product that is worth widening the bytes
-constexpr size_t kPreparedRows = 224;  // at once
+constexpr size_t kWidenedRows = 16;  // of the least product that is worth widening the bytes
+// Of rows that are prepared at once, between so many rows.
+constexpr size_t kPreparedBytes = size_t{1} << 20;
+constexpr size_t kLeastPrepared = 32;
+constexpr size_t kMostPrepared = 224;
 
 }  // namespace
 
@@ -118,7 +121,9 @@ void PackedFloats::multiplyRelaxed(const PieceRows& all, RelaxedResults results)
   auto& buffer = threadOwned<AlignedBuffer<uint16_t>, struct PreparedRows>();
   float* const out = results.out;
   const float* const addend = results.addend;
-  forEvenPieces(all.count, kPreparedRows, [&](size_t begin, size_t count) {
+  const size_t rowBytes = relaxed_->rowStride() * sizeof(uint16_t);
+  const size_t most = std::clamp(kPreparedBytes / rowBytes, kLeastPrepared, kMostPrepared);
+  forEvenPieces(all.count, most, [&](size_t begin, size_t count) {
     const size_t elements = count * relaxed_->rowStride();
     if (buffer.size() < elements) buffer = AlignedBuffer<uint16_t>(elements);
     PieceRows rows = all;

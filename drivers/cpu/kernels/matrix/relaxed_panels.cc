@@ -15,6 +15,7 @@ namespace {
 // Preparing rows takes the time of some columns, and an end of sums that of some depth.
 constexpr size_t kLeastColumns = 32;
 constexpr size_t kLeastDepth = 16;
+constexpr size_t kMostDepth = size_t{1} << 16;  // a thread keeps some prepared rows
 // Fewer leave most of a tile unused.
 constexpr size_t kLeastTileRows = 12;
 // Rows that are a multiple of this many bytes apart lie in the same few places of the first-level
@@ -222,7 +223,9 @@ RelaxedPanels::RelaxedPanels(size_t elements) : rowStride_(elements) {
 std::unique_ptr<const RelaxedPanels> RelaxedPanels::make(const KernelSite& site, size_t columns,
                                                          size_t depth, const ColumnAt& columnAt,
                                                          size_t rows) {
-  if (!site.isRelaxed || columns < kLeastColumns || depth < kLeastDepth) return nullptr;
+  if (!site.isRelaxed || columns < kLeastColumns || depth < kLeastDepth || depth > kMostDepth) {
+    return nullptr;
+  }
   const Panels panels(floatGemm(site.level), columns);
   if (site.level == ops::SimdLevel::AMX && rows >= kLeastTileRows) {
     return std::make_unique<SplitPanels>(site, panels, depth, columnAt);
