@@ -14,7 +14,7 @@ namespace {
 
 // Preparing rows takes the time of some columns, and an end of sums that of some depth.
 constexpr size_t kLeastColumns = 32;
-constexpr size_t kLeastDepth = 16;
+constexpr size_t kLeastDepth = 32;
 constexpr size_t kMostDepth = size_t{1} << 16;  // a thread keeps some prepared rows
 // Fewer leave most of a tile unused.
 constexpr size_t kLeastTileRows = 12;
