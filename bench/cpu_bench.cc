@@ -4,10 +4,10 @@
 //   cpu_bench --only TEXT         the same for kernels with TEXT in their names
 //   cpu_bench --levels            8 bit kernels for each instruction set, against the peak of each
 //   cpu_bench MODEL...            time of each model, driver and reference device, 1 and 2 threads
-//   cpu_bench --steps MODEL...    time of the driver alone, by step
-//   cpu_bench --relaxed MODEL...  time of the driver with float32, and with float16 allowed; how
-//   far
-//                                 apart the results are, for random inputs
+//   cpu_bench --steps [--relaxed] MODEL...
+//                                 time of the driver alone, by step; with float16 allowed
+//   cpu_bench --relaxed MODEL...  time of the driver with float32, and with float16 allowed; the
+//                                 distance of the results, for random inputs
 //   cpu_bench --clients MODEL...  executions per second of one client and of eight at once, 2
 //                                 threads
 //
@@ -345,7 +345,7 @@ void printSteps(const std::shared_ptr<const Model>& model) {
   }
 }
 
-int benchModels(int count, char** paths, bool steps) {
+int benchModels(int count, char** paths, bool steps, bool relaxed = false) {
   const std::string one[] = {"--threads=1"};
   const std::string two[] = {"--threads=2"};
   const auto driver1 = cpudriver::makeCpuDriver(one);
@@ -360,7 +360,12 @@ int benchModels(int count, char** paths, bool steps) {
       std::printf("%s\n", found.status().toString().c_str());
       continue;
     }
-    const std::shared_ptr<const Model>& model = *found;
+    std::shared_ptr<const Model> model = *found;
+    if (relaxed) {
+      auto copy = std::make_shared<Model>(*model);
+      copy->relaxComputationFloat32toFloat16 = true;
+      model = std::move(copy);
+    }
     std::printf("%-36s", std::filesystem::path(paths[i]).filename().c_str());
     std::vector<hal::Device*> devices = {driver1->get(), driver2->get()};
     if (!steps) devices.insert(devices.end(), {reference1.get(), reference2.get()});
@@ -536,7 +541,9 @@ int main(int argc, char** argv) {
   if (argc > 1 && std::strcmp(argv[1], "--clients") == 0) return benchClients(argc - 2, argv + 2);
   if (argc > 1) {
     const bool steps = std::strcmp(argv[1], "--steps") == 0;
-    return benchModels(argc - 1 - (steps ? 1 : 0), argv + 1 + (steps ? 1 : 0), steps);
+    const bool relaxed = steps && argc > 2 && std::strcmp(argv[2], "--relaxed") == 0;
+    const int first = 1 + (steps ? 1 : 0) + (relaxed ? 1 : 0);
+    return benchModels(argc - first, argv + first, steps, relaxed);
   }
   return benchKernels("");
 }
