@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "fusion_for_test.h"
+#include "kernels/matrix/gemm_half.h"
 #include "model_for_test.h"
 
 namespace halyard::cpudriver {
@@ -162,6 +163,43 @@ TEST(AttentionTest, TakesAnySize) {
     expectSteps(attention(test), 1);
     test.batch = {};
     expectSteps(attention(test), 1);
+  }
+}
+
+// The first output of the model, for random inputs.
+std::vector<uint8_t> resultOf(const std::shared_ptr<const Model>& model) {
+  const auto compiled = CompiledModel::compile(model, {});
+  EXPECT_TRUE(compiled.ok() && *compiled != nullptr);
+  const auto inputs = testing::memoryFor(*model, model->main.inputIndexes, true);
+  const auto outputs = testing::memoryFor(*model, model->main.outputIndexes, false);
+  EXPECT_TRUE((*compiled)->run(inputs.arguments, outputs.arguments, {}).status.ok());
+  return outputs.bytes[0];
+}
+
+// Scores differ by some hundredths. A product or a row that is lost or taken twice differs by more.
+TEST(AttentionTest, IsNearlyTheSameIfRelaxed) {
+  for (const uint32_t keys : {32u, 33u, 128u, 700u}) {
+    for (const bool hasHeads : {false, true}) {
+      SCOPED_TRACE(fmt::format("{} keys, heads {}", keys, hasHeads));
+      AttentionCase test;
+      test.batch = {2, 3};
+      test.rows = 131;
+      test.keys = keys;
+      test.depth = hasHeads ? 48 : 65;
+      test.width = hasHeads ? 48 : 40;
+      test.scale = Scale::PRODUCT;
+      test.mask = {131, keys};
+      test.areKeysColumns = keys == 33;
+      test.hasQueryHeads = test.hasValueHeads = test.hasResultHeads = hasHeads;
+      test.hasKeyHeads = hasHeads && !test.areKeysColumns;
+      const auto exact = attention(test);
+      auto relaxed = std::make_shared<Model>(*exact);
+      relaxed->relaxComputationFloat32toFloat16 = true;
+      expectSteps(relaxed, 1, 1e-2f);
+      // Where the processor has such arithmetic, it is used.
+      const bool hasHalves = halfGemm(ops::newestSimdLevel()) != nullptr;
+      EXPECT_EQ(resultOf(relaxed) != resultOf(exact), hasHalves);
+    }
   }
 }
 

@@ -45,8 +45,9 @@ inline Memory memoryFor(const Model& model, const std::vector<uint32_t>& operand
   return memory;
 }
 
+// `slack`: of floats, relative to the largest of them, or to 10.
 inline void expectNear(const std::vector<uint8_t>& actual, const std::vector<uint8_t>& wanted,
-                       OperandType type) {
+                       OperandType type, float slack) {
   if (type != OperandType::TENSOR_FLOAT32) {
     EXPECT_EQ(actual, wanted);
     return;
@@ -55,14 +56,17 @@ inline void expectNear(const std::vector<uint8_t>& actual, const std::vector<uin
   std::vector<float> b(a.size());
   std::memcpy(a.data(), actual.data(), actual.size());
   std::memcpy(b.data(), wanted.data(), wanted.size());
-  // Terms are added in another order, and some cancel each other.
   float largest = 10;
   for (const float value : b) largest = std::max(largest, std::abs(value));
-  for (size_t i = 0; i < a.size(); ++i) ASSERT_NEAR(a[i], b[i], 1e-6f * largest) << i;
+  for (size_t i = 0; i < a.size(); ++i) ASSERT_NEAR(a[i], b[i], slack * largest) << i;
 }
 
+// Terms that are added in another order, and some of which cancel each other.
+inline constexpr float kOtherOrder = 1e-6f;
+
 // That the model becomes `steps` steps, and computes what the executor does.
-inline void expectSteps(const std::shared_ptr<const Model>& model, size_t steps) {
+inline void expectSteps(const std::shared_ptr<const Model>& model, size_t steps,
+                        float slack = kOtherOrder) {
   const auto compiled = CompiledModel::compile(model, {});
   ASSERT_TRUE(compiled.ok()) << compiled.status().toString();
   ASSERT_NE(*compiled, nullptr);
@@ -82,7 +86,7 @@ inline void expectSteps(const std::shared_ptr<const Model>& model, size_t steps)
     ASSERT_TRUE(result.status.ok()) << result.status.toString();
     for (size_t i = 0; i < outputs.bytes.size(); ++i) {
       expectNear(outputs.bytes[i], wanted.bytes[i],
-                 model->main.operands[model->main.outputIndexes[i]].type);
+                 model->main.operands[model->main.outputIndexes[i]].type, slack);
     }
   }
 }

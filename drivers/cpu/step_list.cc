@@ -182,7 +182,7 @@ class StepMaker {
     }
     if (auto attention = attentionAt(graph_, i)) {
       return Pattern{std::move(attention->before), std::move(attention->inputs),
-                     makeAttention(attention->shape)};
+                     makeAttention(attention->shape, isRelaxed_)};
     }
     return std::nullopt;
   }

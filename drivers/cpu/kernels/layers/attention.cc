@@ -6,6 +6,7 @@
 
 #include "kernels/matrix/gemm_float.h"
 #include "kernels/matrix/matmul.h"
+#include "kernels/matrix/relaxed_panels.h"
 #include "kernels/vectors/aligned_buffer.h"
 #include "kernels/vectors/even_pieces.h"
 #include "kernels/vectors/softmax_row.h"
@@ -15,20 +16,23 @@ namespace {
 
 constexpr size_t kScoreBytes = 256 * 1024;  // of the rows that are computed at a time
 constexpr size_t kMostRows = 112;
+constexpr size_t kAlignment = 64;  // of a packed matrix, bytes
+constexpr float kInfinity = std::numeric_limits<float>::infinity();
 
 class AttentionKernel final : public Kernel {
  public:
-  explicit AttentionKernel(const AttentionShape& shape)
+  AttentionKernel(const AttentionShape& shape, bool isRelaxed)
       : shape_(shape),
         gemm_(floatGemm(ops::simdLevel())),
         functions_(floatFunctions(ops::simdLevel())),
         queries_{shape.queryHeads, shape.rows, shape.depth},
         keys_(gemm_, {1, shape.rows, shape.keys, shape.depth, false, !shape.areKeysColumns},
-              {shape.keyHeads, shape.keys, shape.depth}),
+              {shape.keyHeads, shape.keys, shape.depth}, isRelaxed),
         values_(gemm_, {1, shape.rows, shape.width, shape.keys, false, false},
-                {shape.valueHeads, shape.keys, shape.width}),
+                {shape.valueHeads, shape.keys, shape.width}, isRelaxed),
         results_{shape.resultHeads, shape.rows, shape.width},
-        scoresApart_(matmulRowStride(shape.keys * sizeof(float), sizeof(float)) / sizeof(float)) {
+        scoresApart_(matmulRowStride(shape.keys * sizeof(float), sizeof(float)) / sizeof(float)),
+        noBias_(std::max(keys_.panels, values_.panels) * gemm_.panelColumns) {
     const size_t rows = kScoreBytes / (scoresApart_ * sizeof(float));
     const size_t least = gemm_.micro.mostRows;
     blocks_ = divideUp(shape.rows, std::clamp(rows / least * least, least, kMostRows));
@@ -56,8 +60,8 @@ class AttentionKernel final : public Kernel {
  private:
   struct Memory {
     const float* queries;
-    const float* keys;    // packed
-    const float* values;  // packed
+    const std::byte* keys;    // packed
+    const std::byte* values;  // packed
     const float* mask;
     float* output;
   };
@@ -76,16 +80,23 @@ class AttentionKernel final : public Kernel {
 
   // One of the matrices on the right side, in panels.
   struct Right {
-    Right(const FloatGemm& gemm, const MatmulSizes& of, const Places& at)
+    Right(const FloatGemm& gemm, const MatmulSizes& of, const Places& at, bool isRelaxed)
         : sizes(of), places(at), panels(divideUp(of.columns, gemm.panelColumns)) {
       if (at.heads > 1) sizes.rightApart = at.apart();
+      if (isRelaxed) {
+        relaxed = RelaxedPanels::make(ops::newestSimdLevel(), of.columns, of.depth, of.rows);
+      }
       const size_t whole = (panels - 1) * gemm.panelColumns;
-      packedElements = (whole + gemm.packedColumns(of.columns - whole)) * of.depth;
+      packedBytes = relaxed != nullptr ? relaxed->packedElements() * sizeof(uint16_t)
+                                       : (whole + gemm.packedColumns(of.columns - whole)) *
+                                             of.depth * sizeof(float);
+      packedBytes = divideUp(packedBytes, kAlignment) * kAlignment;
     }
     MatmulSizes sizes;
     const Places places;
     const size_t panels;
-    size_t packedElements = 0;  // of a matrix
+    std::unique_ptr<const RelaxedPanels> relaxed;  // null: panels of floats
+    size_t packedBytes = 0;                        // of a matrix
   };
 
   size_t columnsOf(const Right& right, size_t panel) const {
@@ -96,21 +107,40 @@ class AttentionKernel final : public Kernel {
   }
 
   // The matrices of all batches in panels.
-  const float* packed(const float* from, const Right& right, ops::KernelServices& services) const {
-    auto* const to =
-        static_cast<float*>(services.scratch(shape_.batch * right.packedElements * sizeof(float)));
+  const std::byte* packed(const float* from, const Right& right,
+                          ops::KernelServices& services) const {
+    auto* const to = static_cast<std::byte*>(services.scratch(shape_.batch * right.packedBytes));
     const size_t bytes = gemm_.panelColumns * right.sizes.depth * sizeof(float);
-    services.parallelFor(
-        shape_.batch * right.panels, divideUp(kMatmulBytes, bytes), [&](size_t begin, size_t end) {
-          for (size_t i = begin; i < end; ++i) {
-            const size_t matrix = i / right.panels;
-            const size_t panel = i % right.panels;
-            packRightPanel(gemm_, right.sizes, from + right.places.first(matrix),
-                           panel * gemm_.panelColumns, columnsOf(right, panel),
-                           to + matrix * right.packedElements + placeOf(right, panel));
-          }
-        });
+    services.parallelFor(shape_.batch * right.panels, divideUp(kMatmulBytes, bytes),
+                         [&](size_t begin, size_t end) {
+                           for (size_t i = begin; i < end; ++i) {
+                             const size_t matrix = i / right.panels;
+                             packOne(from + right.places.first(matrix), right, i % right.panels,
+                                     to + matrix * right.packedBytes);
+                           }
+                         });
     return to;
+  }
+
+  // One panel, to its place in the matrix at `to`.
+  void packOne(const float* from, const Right& right, size_t panel, std::byte* to) const {
+    const size_t columns = columnsOf(right, panel);
+    const auto pack = [&](float* floats) {
+      packRightPanel(gemm_, right.sizes, from, panel * gemm_.panelColumns, columns, floats);
+    };
+    if (right.relaxed == nullptr) {
+      return pack(reinterpret_cast<float*>(to) + placeOf(right, panel));
+    }
+    const size_t lines = right.relaxed->paddedDepth();
+    auto& buffer = threadOwned<AlignedBuffer<float>, struct FloatPanel>();
+    if (buffer.size() < lines * gemm_.panelColumns) {
+      buffer = AlignedBuffer<float>(lines * gemm_.panelColumns);
+    }
+    pack(buffer.data());
+    const size_t width = gemm_.packedColumns(columns);
+    std::fill_n(buffer.data() + right.sizes.depth * width, (lines - right.sizes.depth) * width,
+                0.0f);
+    right.relaxed->pack(panel, buffer.data(), reinterpret_cast<uint16_t*>(to));
   }
 
   void runRows(const Memory& memory, size_t batch, size_t begin, size_t end) const {
@@ -120,8 +150,7 @@ class AttentionKernel final : public Kernel {
     if (buffer.size() < needed) buffer = AlignedBuffer<float>(needed);
     float* const scores = buffer.data();
     multiply(keys_, memory.queries + queries_.first(batch) + begin * queries_.apart(),
-             queries_.apart(), memory.keys + batch * keys_.packedElements, rows, scores,
-             scoresApart_);
+             queries_.apart(), memory.keys + batch * keys_.packedBytes, rows, scores, scoresApart_);
     for (size_t r = 0; r < rows; ++r) {
       float* const row = scores + r * scoresApart_;
       if (memory.mask != nullptr) {
@@ -134,19 +163,37 @@ class AttentionKernel final : public Kernel {
       // Before the product, whose sums then stay within the values.
       functions_.scale(row, shape_.keys, static_cast<float>(1 / sum));
     }
-    multiply(values_, scores, scoresApart_, memory.values + batch * values_.packedElements, rows,
+    multiply(values_, scores, scoresApart_, memory.values + batch * values_.packedBytes, rows,
              memory.output + results_.first(batch) + begin * results_.apart(), results_.apart());
   }
 
-  void multiply(const Right& right, const float* left, size_t leftStride, const float* packed,
+  void multiply(const Right& right, const float* left, size_t leftStride, const std::byte* packed,
                 size_t rows, float* out, size_t outStride) const {
     const ptrdiff_t whole = 0;
-    constexpr float kInfinity = std::numeric_limits<float>::infinity();
+    if (right.relaxed != nullptr) {
+      auto& buffer = threadOwned<AlignedBuffer<uint16_t>, struct PreparedLeft>();
+      const size_t needed = rows * right.relaxed->rowStride();
+      if (buffer.size() < needed) buffer = AlignedBuffer<uint16_t>(needed);
+      right.relaxed->prepare({.first = reinterpret_cast<const std::byte*>(left),
+                              .stride = leftStride * sizeof(float),
+                              .count = rows,
+                              .pieces = {&whole, 1},
+                              .addend = nullptr},
+                             buffer.data());
+      return right.relaxed->multiply(reinterpret_cast<const uint16_t*>(packed), buffer.data(), rows,
+                                     {.bias = noBias_.data(),
+                                      .addend = nullptr,
+                                      .range = {-kInfinity, kInfinity},
+                                      .panelBegin = 0,
+                                      .panelEnd = right.panels,
+                                      .out = out,
+                                      .outStride = outStride});
+    }
     for (size_t panel = 0; panel < right.panels; ++panel) {
       multiplyPanel(gemm_,
                     {.left = left,
                      .leftStride = leftStride,
-                     .packed = packed + placeOf(right, panel),
+                     .packed = reinterpret_cast<const float*>(packed) + placeOf(right, panel),
                      .pieces = &whole,
                      .pieceCount = 1,
                      .depth = right.sizes.depth,
@@ -170,9 +217,9 @@ class AttentionKernel final : public Kernel {
   const Right keys_;
   const Right values_;
   const Places results_;
-  const size_t scoresApart_;                               // elements from a row to the next
-  size_t blocks_ = 1;                                      // of rows
-  const AlignedBuffer<float> noBias_{gemm_.panelColumns};  // zeros
+  const size_t scoresApart_;           // elements from a row to the next
+  size_t blocks_ = 1;                  // of rows
+  const AlignedBuffer<float> noBias_;  // zeros, for all columns
 };
 
 }  // namespace
@@ -182,8 +229,8 @@ bool canHaveHeads(size_t heads, size_t columns) {
   return matmulRowStride(apart, sizeof(float)) == apart;
 }
 
-std::unique_ptr<Kernel> makeAttention(const AttentionShape& shape) {
-  return std::make_unique<AttentionKernel>(shape);
+std::unique_ptr<Kernel> makeAttention(const AttentionShape& shape, bool isRelaxed) {
+  return std::make_unique<AttentionKernel>(shape, isRelaxed);
 }
 
 }  // namespace halyard::cpudriver

@@ -37,7 +37,8 @@ struct AttentionShape {
 // without rows that compete for a few places of the first-level cache.
 bool canHaveHeads(size_t heads, size_t columns);
 
-// For output 0 and the inputs queries, keys, values and, if there is one, the mask.
-std::unique_ptr<Kernel> makeAttention(const AttentionShape& shape);
+// For output 0 and the inputs queries, keys, values and, if there is one, the mask. `isRelaxed` as
+// KernelSite: of the products, not of the softmax.
+std::unique_ptr<Kernel> makeAttention(const AttentionShape& shape, bool isRelaxed);
 
 }  // namespace halyard::cpudriver

@@ -46,8 +46,8 @@ PackedFloats::PackedFloats(const KernelSite& site, size_t columns, size_t depth,
       return;
     }
   }
-  relaxed_ = RelaxedPanels::make(site, columns, depth, columnAt, rows);
-  if (relaxed_ == nullptr) packFloats(site, columnAt);
+  if (site.isRelaxed) relaxed_ = RelaxedPanels::make(site.level, columns, depth, rows);
+  relaxed_ != nullptr ? packRelaxed(site, columnAt) : packFloats(site, columnAt);
 }
 
 void PackedFloats::forPanels(const KernelSite& site,
@@ -64,6 +64,17 @@ void PackedFloats::packFloats(const KernelSite& site, const ColumnAt& columnAt) 
   packed_ = site.pack<float>(packedColumns() * depth_, [&](float* packed) {
     forPanels(site, [&](size_t panel, size_t first, size_t end) {
       packPanel(columnAt, first, end, depth_, packedColumnsOf(panel), packed + first * depth_);
+    });
+  });
+}
+
+void PackedFloats::packRelaxed(const KernelSite& site, const ColumnAt& columnAt) {
+  halves_ = site.pack<uint16_t>(relaxed_->packedElements(), [&](uint16_t* packed) {
+    forPanels(site, [&](size_t panel, size_t first, size_t end) {
+      const size_t columns = packedColumnsOf(panel);
+      std::vector<float> floats(columns * relaxed_->paddedDepth());
+      packPanel(columnAt, first, end, depth_, columns, floats.data());
+      relaxed_->pack(panel, floats.data(), packed);
     });
   });
 }
@@ -132,14 +143,14 @@ void PackedFloats::multiplyRelaxed(const PieceRows& all, RelaxedResults results)
     relaxed_->prepare(rows, buffer.data());
     results.out = out + begin * results.outStride;
     if (addend != nullptr) results.addend = addend + begin * results.outStride;
-    relaxed_->multiply(buffer.data(), count, results);
+    relaxed_->multiply(halves_.data(), buffer.data(), count, results);
   });
 }
 
 void PackedFloats::multiplyPrepared(const std::byte* rows, size_t count, const std::byte* addend,
                                     const ops::ClampRange<float>& range, size_t panelBegin,
                                     size_t panelEnd, float* out, size_t outStride) const {
-  relaxed_->multiply(reinterpret_cast<const uint16_t*>(rows), count,
+  relaxed_->multiply(halves_.data(), reinterpret_cast<const uint16_t*>(rows), count,
                      {.bias = bias_.data(),
                       .addend = reinterpret_cast<const float*>(addend),
                       .range = range,

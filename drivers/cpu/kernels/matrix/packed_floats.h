@@ -9,6 +9,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <span>
 #include <vector>
 
@@ -35,8 +36,7 @@ class PackedFloats {
   // The panels, if the matrix is packed that way; otherwise null.
   const RelaxedPanels* relaxed() const { return relaxed_.get(); }
   size_t packedBytes() const {
-    if (relaxed_ != nullptr) return relaxed_->packedBytes();
-    return packed_.size() * sizeof(float) + bytes_.size();
+    return packed_.size() * sizeof(float) + bytes_.size() + halves_.size() * sizeof(uint16_t);
   }
   // out[r][c] = clamp(rows[r] . column c + bias[c] + addend[r][c]) for the columns of panels
   // [panelBegin, panelEnd). `out` is the place of the first row's first column of the whole matrix.
@@ -53,6 +53,7 @@ class PackedFloats {
   std::vector<float> findSteps(const KernelSite& site, const ColumnAt& columnAt, size_t rows) const;
   void packFloats(const KernelSite& site, const ColumnAt& columnAt);
   void packBytes(const KernelSite& site, const ColumnAt& columnAt);
+  void packRelaxed(const KernelSite& site, const ColumnAt& columnAt);
   // `pack(panel, first, end)` for the panels of a part, which have columns [first, end).
   void forPanels(const KernelSite& site,
                  const std::function<void(size_t panel, size_t first, size_t end)>& pack) const;
@@ -78,6 +79,7 @@ class PackedFloats {
   Packed<float> packed_;
   Packed<int8_t> bytes_;                          // instead, if there are steps
   std::unique_ptr<const RelaxedPanels> relaxed_;  // instead; may be null
+  Packed<uint16_t> halves_;                       // for `relaxed_`
   AlignedBuffer<float> steps_;
   AlignedBuffer<float> bias_;
 };
