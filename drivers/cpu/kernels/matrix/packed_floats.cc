@@ -69,7 +69,7 @@ void PackedFloats::packFloats(const KernelSite& site, const ColumnAt& columnAt) 
 }
 
 void PackedFloats::packRelaxed(const KernelSite& site, const ColumnAt& columnAt) {
-  halves_ = site.pack<uint16_t>(relaxed_->packedElements(), [&](uint16_t* packed) {
+  relaxedFactors_ = site.pack<uint16_t>(relaxed_->packedElements(), [&](uint16_t* packed) {
     forPanels(site, [&](size_t panel, size_t first, size_t end) {
       const size_t columns = packedColumnsOf(panel);
       std::vector<float> floats(columns * relaxed_->paddedDepth());
@@ -143,14 +143,14 @@ void PackedFloats::multiplyRelaxed(const PieceRows& all, RelaxedResults results)
     relaxed_->prepare(rows, buffer.data());
     results.out = out + begin * results.outStride;
     if (addend != nullptr) results.addend = addend + begin * results.outStride;
-    relaxed_->multiply(halves_.data(), buffer.data(), count, results);
+    relaxed_->multiply(relaxedFactors_.data(), buffer.data(), count, results);
   });
 }
 
 void PackedFloats::multiplyPrepared(const std::byte* rows, size_t count, const std::byte* addend,
                                     const ops::ClampRange<float>& range, size_t panelBegin,
                                     size_t panelEnd, float* out, size_t outStride) const {
-  relaxed_->multiply(halves_.data(), reinterpret_cast<const uint16_t*>(rows), count,
+  relaxed_->multiply(relaxedFactors_.data(), reinterpret_cast<const uint16_t*>(rows), count,
                      {.bias = bias_.data(),
                       .addend = reinterpret_cast<const float*>(addend),
                       .range = range,

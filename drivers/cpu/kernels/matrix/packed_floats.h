@@ -36,7 +36,8 @@ class PackedFloats {
   // The panels, if the matrix is packed that way; otherwise null.
   const RelaxedPanels* relaxed() const { return relaxed_.get(); }
   size_t packedBytes() const {
-    return packed_.size() * sizeof(float) + bytes_.size() + halves_.size() * sizeof(uint16_t);
+    return packed_.size() * sizeof(float) + bytes_.size() +
+           relaxedFactors_.size() * sizeof(uint16_t);
   }
   // out[r][c] = clamp(rows[r] . column c + bias[c] + addend[r][c]) for the columns of panels
   // [panelBegin, panelEnd). `out` is the place of the first row's first column of the whole matrix.
@@ -79,7 +80,7 @@ class PackedFloats {
   Packed<float> packed_;
   Packed<int8_t> bytes_;                          // instead, if there are steps
   std::unique_ptr<const RelaxedPanels> relaxed_;  // instead; may be null
-  Packed<uint16_t> halves_;                       // for `relaxed_`
+  Packed<uint16_t> relaxedFactors_;               // of `relaxed_`
   AlignedBuffer<float> steps_;
   AlignedBuffer<float> bias_;
 };
