@@ -132,15 +132,11 @@ class AttentionKernel final : public Kernel {
       return pack(reinterpret_cast<float*>(to) + placeOf(right, panel));
     }
     const size_t lines = right.relaxed->paddedDepth();
-    auto& buffer = threadOwned<AlignedBuffer<float>, struct FloatPanel>();
-    if (buffer.size() < lines * gemm_.panelColumns) {
-      buffer = AlignedBuffer<float>(lines * gemm_.panelColumns);
-    }
-    pack(buffer.data());
     const size_t width = gemm_.packedColumns(columns);
-    std::fill_n(buffer.data() + right.sizes.depth * width, (lines - right.sizes.depth) * width,
-                0.0f);
-    right.relaxed->pack(panel, buffer.data(), reinterpret_cast<uint16_t*>(to));
+    auto* const floats = reinterpret_cast<float*>(threadBuffer(lines * width * sizeof(float)));
+    pack(floats);
+    std::fill(floats + right.sizes.depth * width, floats + lines * width, 0.0f);
+    right.relaxed->pack(panel, floats, reinterpret_cast<uint16_t*>(to));
   }
 
   void runRows(const Memory& memory, size_t batch, size_t begin, size_t end) const {
@@ -171,16 +167,15 @@ class AttentionKernel final : public Kernel {
                 size_t rows, float* out, size_t outStride) const {
     const ptrdiff_t whole = 0;
     if (right.relaxed != nullptr) {
-      auto& buffer = threadOwned<AlignedBuffer<uint16_t>, struct PreparedLeft>();
-      const size_t needed = rows * right.relaxed->rowStride();
-      if (buffer.size() < needed) buffer = AlignedBuffer<uint16_t>(needed);
+      const size_t bytes = rows * right.relaxed->rowStride() * sizeof(uint16_t);
+      auto* const prepared = reinterpret_cast<uint16_t*>(threadBuffer(bytes));
       right.relaxed->prepare({.first = reinterpret_cast<const std::byte*>(left),
                               .stride = leftStride * sizeof(float),
                               .count = rows,
                               .pieces = {&whole, 1},
                               .addend = nullptr},
-                             buffer.data());
-      return right.relaxed->multiply(reinterpret_cast<const uint16_t*>(packed), buffer.data(), rows,
+                             prepared);
+      return right.relaxed->multiply(reinterpret_cast<const uint16_t*>(packed), prepared, rows,
                                      {.bias = noBias_.data(),
                                       .addend = nullptr,
                                       .range = {-kInfinity, kInfinity},
