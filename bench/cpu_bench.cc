@@ -345,7 +345,14 @@ void printSteps(const std::shared_ptr<const Model>& model) {
   }
 }
 
-int benchModels(int count, char** paths, bool steps, bool relaxed = false) {
+// A copy that allows float16 or not.
+std::shared_ptr<const Model> relaxedModel(const Model& model, bool isRelaxed) {
+  auto copy = std::make_shared<Model>(model);
+  copy->relaxComputationFloat32toFloat16 = isRelaxed;
+  return copy;
+}
+
+int benchModels(int count, char** paths, bool steps, bool relaxed) {
   const std::string one[] = {"--threads=1"};
   const std::string two[] = {"--threads=2"};
   const auto driver1 = cpudriver::makeCpuDriver(one);
@@ -360,12 +367,7 @@ int benchModels(int count, char** paths, bool steps, bool relaxed = false) {
       std::printf("%s\n", found.status().toString().c_str());
       continue;
     }
-    std::shared_ptr<const Model> model = *found;
-    if (relaxed) {
-      auto copy = std::make_shared<Model>(*model);
-      copy->relaxComputationFloat32toFloat16 = true;
-      model = std::move(copy);
-    }
+    const auto model = relaxed ? relaxedModel(**found, true) : *found;
     std::printf("%-36s", std::filesystem::path(paths[i]).filename().c_str());
     std::vector<hal::Device*> devices = {driver1->get(), driver2->get()};
     if (!steps) devices.insert(devices.end(), {reference1.get(), reference2.get()});
@@ -438,8 +440,7 @@ int benchRelaxed(int count, char** paths) {
                   results[0].inputs[input].length);
     }
     for (const bool isRelaxed : {false, true}) {
-      auto model = std::make_shared<Model>(**found);
-      model->relaxComputationFloat32toFloat16 = isRelaxed;
+      const auto model = relaxedModel(**found, isRelaxed);
       if (isRelaxed) std::printf(" |");
       for (const char* threads : {"--threads=1", "--threads=2"}) {
         const std::string arguments[] = {threads};
