@@ -141,14 +141,14 @@ void ConstantPages::keep(const void* data, Constant& constant) {
   if (constant.lent == nullptr) return putInItsPlace(data, constant);
   std::memcpy(const_cast<void*>(data), constant.lent, constant.laterBytes());
   constant.later.reset();
-  constant.folded = nullptr;
+  if (constant.folded != nullptr) endSource(*std::exchange(constant.folded, nullptr));
 }
 
 void ConstantPages::putInItsPlace(const void* data, Constant& constant) {
   if (constant.folded != nullptr) {
-    make(*std::exchange(constant.folded, nullptr),
-         static_cast<std::byte*>(const_cast<void*>(data)));
-    return;
+    const cpu::FoldedConstant& folded = *std::exchange(constant.folded, nullptr);
+    make(folded, static_cast<std::byte*>(const_cast<void*>(data)));
+    return endSource(folded);
   }
   const ByteRange bytes = constant.later->bytes;
   constant.later.reset();
@@ -157,18 +157,26 @@ void ConstantPages::putInItsPlace(const void* data, Constant& constant) {
   read(bytes, kBytesAtOnce, [&](const ByteRange& part) { return readIntoCopy(pool, part, copy); });
 }
 
-void ConstantPages::make(const cpu::FoldedConstant& folded, std::byte* to) {
+const void* ConstantPages::sourceOf(const cpu::FoldedConstant& folded) const {
   const Operation& operation = plan_.main.subgraph->operations[folded.operation];
-  const void* const data = plan_.main.tensors[operation.inputs[0]].data;
-  const auto at = constants_.find(data);
-  Status made = cpu::computeFolded(plan_.main, folded, bring(data), to, services());
+  return plan_.main.tensors[operation.inputs[0]].data;
+}
+
+void ConstantPages::make(const cpu::FoldedConstant& folded, std::byte* to) {
+  Status made = cpu::computeFolded(plan_.main, folded, bring(sourceOf(folded)), to, services());
   services().reset();
   if (!made.ok() && status_.ok()) status_ = std::move(made);
-  if (at != constants_.end()) endReader(at->second);
 }
 
 void ConstantPages::endReader(Constant& constant) {
-  if (constant.readers > 0 && --constant.readers == 0 && !constant.isNeeded) giveBack(constant);
+  if (constant.readers == 0 || --constant.readers > 0) return;
+  if (constant.folded != nullptr) endSource(*constant.folded);
+  if (!constant.isNeeded) giveBack(constant);
+}
+
+void ConstantPages::endSource(const cpu::FoldedConstant& folded) {
+  const auto source = constants_.find(sourceOf(folded));
+  if (source != constants_.end()) endReader(source->second);
 }
 
 void ConstantPages::read(const ByteRange& bytes, size_t grain,

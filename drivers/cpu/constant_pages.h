@@ -78,10 +78,14 @@ class ConstantPages final : public SharedPacking {
   std::byte* lend(const void* data, Constant& constant);
   void keep(const void* data, Constant& constant);
   void putInItsPlace(const void* data, Constant& constant);
-  // Computes the constant from another one, which it brings first.
+  // The constant that `folded` is made of.
+  const void* sourceOf(const cpu::FoldedConstant& folded) const;
+  // Computes the constant from its source, which it brings first.
   void make(const cpu::FoldedConstant& folded, std::byte* to);
   // One of the operations' inputs has been compiled.
   void endReader(Constant& constant);
+  // The constant is made in its own place, or not needed any more.
+  void endSource(const cpu::FoldedConstant& folded);
   // Reads `bytes` on all threads, in parts of at least `grain` bytes.
   void read(const ByteRange& bytes, size_t grain, const std::function<Status(ByteRange)>& part);
 

@@ -1,20 +1,25 @@
 // The table of operations and of the makers of their kernels.
 #include "kernel_list.h"
 
+#include <algorithm>
+#include <iterator>
+
 #include "kernels/elementwise/half.h"
 #include "kernels/makers.h"
 
 namespace halyard::cpudriver {
 namespace {
 
-// The operations that a maker can fuse. Other makers are not asked.
+// The operations that a maker can fuse. Other makers are not asked. kQuantised: it also takes
+// weights as the model stores them. All makers do that with kRounding.
 enum Fusable : unsigned {
   kNothing = 0,
   kActivation = 1,
   kPadding = 2,
   kAddend = 4,
   kRounding = 8,
-  kChain = 16
+  kChain = 16,
+  kQuantised = 32
 };
 
 struct Entry {
@@ -27,7 +32,7 @@ constexpr Entry kEntries[] = {
     {OperationType::ADD, makeAddition, kActivation},
     {OperationType::AVERAGE_POOL_2D, makeAveragePool},
     {OperationType::BATCH_MATMUL, makeBatchMatmul},
-    {OperationType::BIDIRECTIONAL_SEQUENCE_LSTM, makeBidirectionalLstm},
+    {OperationType::BIDIRECTIONAL_SEQUENCE_LSTM, makeBidirectionalLstm, kQuantised},
     {OperationType::BIDIRECTIONAL_SEQUENCE_RNN, makeBidirectionalRnn},
     {OperationType::CONCATENATION, makeConcatenation},
     {OperationType::CONV_2D, makeConv, kActivation | kPadding | kAddend | kRounding | kChain},
@@ -35,14 +40,15 @@ constexpr Entry kEntries[] = {
     {OperationType::DEQUANTIZE, makeDequantization},
     {OperationType::DIV, makeDivision},
     {OperationType::FLOOR, makeFloor},
-    {OperationType::FULLY_CONNECTED, makeFullyConnected, kActivation | kAddend | kRounding},
+    {OperationType::FULLY_CONNECTED, makeFullyConnected,
+     kActivation | kAddend | kRounding | kQuantised},
     {OperationType::GELU, makeGelu},
     {OperationType::GROUPED_CONV_2D, makeGroupedConv},
     {OperationType::HARD_SWISH, makeHardSwish},
     {OperationType::INSTANCE_NORMALIZATION, makeInstanceNormalization},
     {OperationType::L2_NORMALIZATION, makeL2Normalization},
     {OperationType::LOGISTIC, makeLogistic},
-    {OperationType::LSTM, makeLstm},
+    {OperationType::LSTM, makeLstm, kQuantised},
     {OperationType::MAXIMUM, makeMaximum},
     {OperationType::MAX_POOL_2D, makeMaxPool},
     {OperationType::MEAN, makeMean},
@@ -67,9 +73,15 @@ constexpr Entry kEntries[] = {
     {OperationType::TANH, makeTanh},
     {OperationType::TOPK_V2, makeTopk},
     {OperationType::TRANSPOSE_CONV_2D, makeTransposedConv},
-    {OperationType::UNIDIRECTIONAL_SEQUENCE_LSTM, makeLstmSequence},
+    {OperationType::UNIDIRECTIONAL_SEQUENCE_LSTM, makeLstmSequence, kQuantised},
     {OperationType::UNIDIRECTIONAL_SEQUENCE_RNN, makeRnnSequence},
 };
+
+// Null: the operation has no maker.
+const Entry* entryOf(const ops::OperationDefinition& definition) {
+  const auto* const found = std::ranges::find(kEntries, definition.type, &Entry::type);
+  return found == std::end(kEntries) ? nullptr : found;
+}
 
 unsigned neededFor(const Fused& fused) {
   const unsigned rounding = fused.rounding ? kRounding : kNothing;
@@ -83,15 +95,18 @@ unsigned neededFor(const Fused& fused) {
 
 std::unique_ptr<Kernel> makeKernel(const ops::OperationDefinition& definition,
                                    const KernelSite& site) {
-  for (const Entry& entry : kEntries) {
-    if (definition.type != entry.type) continue;
-    if ((neededFor(site.fused) & ~entry.fusable) != 0) return nullptr;
-    KernelSite known = site;
-    known.definition = &definition;
-    if (!hasHalves(known)) return entry.make(known);
-    return definition.float16AsFloat32 ? makeHalfKernel(known, entry.make) : nullptr;
-  }
-  return nullptr;
+  const Entry* const entry = entryOf(definition);
+  if (entry == nullptr || (neededFor(site.fused) & ~entry->fusable) != 0) return nullptr;
+  KernelSite known = site;
+  known.definition = &definition;
+  if (!hasHalves(known)) return entry->make(known);
+  return definition.float16AsFloat32 ? makeHalfKernel(known, entry->make) : nullptr;
+}
+
+bool takesQuantised(const ops::OperationDefinition& definition, const Fused& fused) {
+  const Entry* const entry = entryOf(definition);
+  if (entry == nullptr || !fused.between.empty()) return false;
+  return fused.rounding || (entry->fusable & kQuantised) != 0;
 }
 
 }  // namespace halyard::cpudriver

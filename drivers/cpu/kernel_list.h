@@ -11,4 +11,8 @@ namespace halyard::cpudriver {
 std::unique_ptr<Kernel> makeKernel(const ops::OperationDefinition& definition,
                                    const KernelSite& site);
 
+// Whether the maker for the operation takes weights as the model stores them
+// (KernelSite::quantised).
+bool takesQuantised(const ops::OperationDefinition& definition, const Fused& fused);
+
 }  // namespace halyard::cpudriver

@@ -69,8 +69,18 @@ class Builder {
     model_.main.operands[index].location = appendConstant(model_, values.data(), values.size());
     return index;
   }
-  void operation(OperationType type, std::vector<uint32_t> inputs, std::vector<uint32_t> outputs) {
-    model_.main.operations.push_back({type, std::move(inputs), std::move(outputs)});
+  // Signed bytes with a scale for each element of the first dimension.
+  uint32_t bytesByChannel(const Shape& dims, std::vector<float> scales,
+                          const std::vector<uint8_t>& values) {
+    const uint32_t index = bytes(OperandType::TENSOR_QUANT8_SYMM_PER_CHANNEL, dims, 0, 0, values);
+    model_.main.operands[index].extraParams = SymmPerChannelQuantParams{std::move(scales), 0};
+    return index;
+  }
+  // An optional input that is left out.
+  uint32_t omitted() { return tensor({0, 0}, Lifetime::NO_VALUE); }
+  void operation(OperationType type, const std::vector<uint32_t>& inputs,
+                 const std::vector<uint32_t>& outputs) {
+    model_.main.operations.push_back({type, inputs, outputs});
   }
   std::shared_ptr<const Model> take() { return std::make_shared<const Model>(std::move(model_)); }
 

@@ -5,6 +5,7 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <unordered_map>
 
 #include "attention.h"
 #include "base/work_limit.h"
@@ -37,6 +38,9 @@ class StepMaker {
     for (uint32_t operand = 0; operand < plan.tensors.size(); ++operand) {
       memoryOf_.push_back(operand);
     }
+    for (size_t i = 0; i < plan.isFolded.size(); ++i) {
+      if (plan.isFolded[i]) foldedBy_.emplace(graph_.operation(i).outputs[0], i);
+    }
   }
 
   std::vector<Step> make() {
@@ -62,16 +66,42 @@ class StepMaker {
   }
 
  private:
-  // As makers see them.
-  std::vector<ops::Tensor> tensorsOf(const OperandIndexes& operands) const {
+  // The inputs of a site, as its maker sees them.
+  struct SiteInputs {
     std::vector<ops::Tensor> tensors;
-    tensors.reserve(operands.size());
+    std::vector<const ops::Tensor*> quantised;  // as KernelSite has them
+  };
+  SiteInputs siteInputs(const OperandIndexes& operands, bool takesQuantised) const {
+    SiteInputs inputs;
+    inputs.tensors.reserve(operands.size());
     for (const uint32_t operand : operands) {
-      ops::Tensor& tensor = tensors.emplace_back(plan_.tensors[operand]);
-      if (packing_ == nullptr || tensor.data == nullptr) continue;
+      ops::Tensor& tensor = inputs.tensors.emplace_back(plan_.tensors[operand]);
+      const auto* const quantised =
+          takesQuantised ? inputs.quantised.emplace_back(quantisedOf(operand)) : nullptr;
+      if (packing_ == nullptr || tensor.data == nullptr || quantised != nullptr) continue;
       tensor.data = const_cast<void*>(packing_->bring(tensor.data));
     }
-    return tensors;
+    return inputs;
+  }
+  std::vector<ops::Tensor> tensorsOf(const OperandIndexes& operands) const {
+    return siteInputs(operands, false).tensors;
+  }
+
+  // The constant of bytes times steps that the operand is dequantised of; null: no such constant.
+  const ops::Tensor* quantisedOf(uint32_t operand) const {
+    const auto folded = foldedBy_.find(operand);
+    if (folded == foldedBy_.end()) return nullptr;
+    const ops::Tensor& stored = plan_.tensors[graph_.operation(folded->second).inputs[0]];
+    switch (stored.type) {
+      case OperandType::TENSOR_QUANT8_ASYMM_SIGNED:
+        return stored.zeroPoint == 0 ? &stored : nullptr;
+      case OperandType::TENSOR_QUANT8_SYMM:
+        return &stored;
+      case OperandType::TENSOR_QUANT8_SYMM_PER_CHANNEL:
+        return stored.channelQuant->channelDim == 0 ? &stored : nullptr;
+      default:
+        return nullptr;
+    }
   }
 
   std::vector<const void*> constantsOf(const OperandIndexes& operands) const {
@@ -99,14 +129,16 @@ class StepMaker {
 
   std::unique_ptr<Kernel> makePlain(size_t i) const {
     const Operation& operation = graph_.operation(i);
-    const std::vector<ops::Tensor> inputs = tensorsOf(operation.inputs);
+    const SiteInputs inputs =
+        siteInputs(operation.inputs, takesQuantised(graph_.definition(i), {}));
     const std::vector<ops::Tensor> outputs = tensorsOf(operation.outputs);
-    return makeKernel(graph_.definition(i), {.inputs = inputs,
+    return makeKernel(graph_.definition(i), {.inputs = inputs.tensors,
                                              .outputs = outputs,
                                              .isRelaxed = isRelaxed_,
                                              .packing = packing_,
                                              .operands = operation.inputs,
-                                             .parts = &parts_});
+                                             .parts = &parts_,
+                                             .quantised = inputs.quantised});
   }
 
   // Outputs of the model are memory of their own; of constants it must be known who reads them.
@@ -203,16 +235,18 @@ class StepMaker {
   bool makeFused(size_t i) {
     for (const Fusion& fusion : fusionsOf(graph_, i)) {
       if (!areFree(fusion, i)) continue;
-      std::vector<ops::Tensor> inputs = tensorsOf(fusion.inputs);
-      if (fusion.fused.addsInput) inputs.pop_back();
+      SiteInputs inputs =
+          siteInputs(fusion.inputs, takesQuantised(graph_.definition(i), fusion.fused));
+      if (fusion.fused.addsInput) inputs.tensors.pop_back();
       const OperandIndexes& outputs = graph_.operation(fusion.last).outputs;
       std::vector<ops::Tensor> results = tensorsOf(outputs);
       results[0].dims = plan_.tensors[fusion.shape].dims;
-      auto kernel = makeKernel(graph_.definition(i), {.inputs = inputs,
+      auto kernel = makeKernel(graph_.definition(i), {.inputs = inputs.tensors,
                                                       .outputs = results,
                                                       .isRelaxed = isRelaxed_,
                                                       .packing = packing_,
-                                                      .fused = fusion.fused});
+                                                      .fused = fusion.fused,
+                                                      .quantised = inputs.quantised});
       if (kernel == nullptr) continue;
       swallow(fusion.swallowed);
       place(fusion.last, fusion.inputs, outputs, std::move(kernel));
@@ -231,7 +265,8 @@ class StepMaker {
   // By the pattern's last operation.
   std::vector<std::optional<RowRounding>> roundings_;
   std::vector<std::optional<Pattern>> patterns_;
-  std::vector<uint32_t> memoryOf_;  // by operand: in whose memory it is
+  std::vector<uint32_t> memoryOf_;                 // by operand: in whose memory it is
+  std::unordered_map<uint32_t, size_t> foldedBy_;  // by operand: the folded operation
 };
 
 }  // namespace

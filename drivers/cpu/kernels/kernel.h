@@ -86,6 +86,11 @@ struct KernelSite {
   // operands nothing is shared.
   std::span<const uint32_t> operands = {};
   SharedParts* parts = nullptr;
+  // By input, for makers that take quantised weights (kernel_list.h): the bytes of a constant that
+  // the model stores as bytes, and computes with as floats. They are multiples of one step, or of a
+  // step for each element of the first dimension. Null for other inputs. Floats of such a constant
+  // are there only on request (floatsOf).
+  std::span<const ops::Tensor* const> quantised = {};
 
   bool hasInput(size_t i) const { return i < inputs.size() && !inputs[i].omitted; }
   bool isConstant(size_t i) const { return hasInput(i) && inputs[i].data != nullptr; }
@@ -117,9 +122,25 @@ struct KernelSite {
     for (const size_t i : from) key.push_back(i < operands.size() ? int64_t{operands[i]} : -1);
     return parts->get<T>(std::move(key), make);
   }
+  const ops::Tensor* quantisedOf(size_t i) const {
+    return i < quantised.size() ? quantised[i] : nullptr;
+  }
+  // The values of quantisedOf(i), and the floats of constant input `i`, until the step is made.
+  const int8_t* bytesOf(size_t i) const {
+    return static_cast<const int8_t*>(bring(quantised[i]->data));
+  }
+  const float* floatsOf(size_t i) const {
+    return static_cast<const float*>(quantisedOf(i) == nullptr ? inputs[i].data
+                                                               : bring(inputs[i].data));
+  }
   // The kernel has all that it needs of constant input `i`.
   void release(size_t i) const {
     if (packing != nullptr) packing->release(inputs[i].data);
+  }
+
+ private:
+  const void* bring(const void* data) const {
+    return packing == nullptr ? data : packing->bring(data);
   }
 };
 

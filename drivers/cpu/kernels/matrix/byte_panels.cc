@@ -5,7 +5,6 @@
 #include <limits>
 #include <vector>
 
-#include "kernels/matrix/byte_steps.h"
 #include "kernels/matrix/panel_fetch.h"
 #include "kernels/matrix/quant8_tiles.h"
 #include "kernels/vectors/even_pieces.h"
@@ -37,32 +36,33 @@ std::optional<BytePanels> BytePanels::make(const KernelSite& site, size_t column
   if (gemm == nullptr || gemm->factors != Quant8Factors::OPPOSITE) return std::nullopt;
   const size_t depth = site.inputs[1].elementCount() / columns;
   if (depth > kMostDepth) return std::nullopt;
-  const auto* const filter = site.inputs[1].as<float>();
-  const std::vector<float> steps =
-      byteStepsOf(site, columns, depth, [&](size_t column) { return filter + column * depth; });
-  if (steps.empty()) return std::nullopt;
-  return BytePanels(site, *gemm, steps, columns);
+  ByteColumns bytes = storedBytes(site, {1}, depth);
+  if (!bytes.areThere()) {
+    const float* const filter = site.floatsOf(1);
+    bytes = findBytes(site, columns, depth, [&](size_t column) { return filter + column * depth; });
+  }
+  if (!bytes.areThere()) return std::nullopt;
+  return BytePanels(site, *gemm, bytes, depth);
 }
 
-BytePanels::BytePanels(const KernelSite& site, const Quant8Gemm& gemm,
-                       const std::vector<float>& steps, size_t columns)
+BytePanels::BytePanels(const KernelSite& site, const Quant8Gemm& gemm, const ByteColumns& columns,
+                       size_t depth)
     : gemm_(&gemm),
-      columns_(columns),
-      depth_(site.inputs[1].elementCount() / columns),
+      columns_(columns.steps.size()),
+      depth_(depth),
       units_(divideUp(depth_, 4)),
-      tiles_(quant8Gemm(site.level, {site.outputs[0].elementCount() / columns, units_})),
-      panels_(divideUp(columns, gemm.panelColumns)),
+      tiles_(quant8Gemm(site.level, {site.outputs[0].elementCount() / columns_, units_})),
+      panels_(divideUp(columns_, gemm.panelColumns)),
       zeros_(gemm.panelColumns) {
   if (!tiles_->usesTiles()) tiles_ = nullptr;
   const size_t width = gemm.panelColumns;
-  const size_t rest = columns % width;
+  const size_t rest = columns_ % width;
   hasHalfPanel_ = rest > 0 && rest <= width / 2;
   const size_t places = panels_ * width;
-  const auto* const filter = site.inputs[1].as<float>();
-  columnSteps_ = site.pack<float>(places, [&](float* to) { std::ranges::copy(steps, to); });
+  columnSteps_ = site.pack<float>(places, [&](float* to) { std::ranges::copy(columns.steps, to); });
   packed_ = site.pack<uint8_t>(places * units_ * 4, [&](uint8_t* to) {
     site.divide(panels_, divideUp(kPackedAtOnce, width * depth_), [&](size_t begin, size_t end) {
-      for (size_t panel = begin; panel < end; ++panel) packPanel(filter, panel, to);
+      for (size_t panel = begin; panel < end; ++panel) packPanel(columns, panel, to);
     });
   });
   columnSums_ = site.pack<float>(places, [&](float* to) {
@@ -70,18 +70,17 @@ BytePanels::BytePanels(const KernelSite& site, const Quant8Gemm& gemm,
   });
   site.release(1);
   bias_ = AlignedBuffer<float>(places);
-  std::copy_n(site.inputs[2].as<float>(), columns, bias_.data());
+  std::copy_n(site.inputs[2].as<float>(), columns_, bias_.data());
 }
 
 // `packed` is where all begin; it holds zeros.
-void BytePanels::packPanel(const float* filter, size_t panel, uint8_t* packed) const {
+void BytePanels::packPanel(const ByteColumns& columns, size_t panel, uint8_t* packed) const {
   const size_t begin = panel * gemm_->panelColumns;
   const size_t count = std::min(gemm_->panelColumns, columns_ - begin);
   const size_t width = widthOf(panel);
   std::vector<uint32_t> factors(count * units_);  // zeros behind the depth
   for (size_t c = 0; c < count; ++c) {
-    toByteFactors(filter + (begin + c) * depth_, depth_, columnSteps_[begin + c],
-                  reinterpret_cast<int8_t*>(factors.data() + c * units_));
+    columns.write(begin + c, reinterpret_cast<int8_t*>(factors.data() + c * units_));
   }
   ops::transposeBlock(factors.data(), units_, count, units_,
                       reinterpret_cast<uint32_t*>(packed + begin * units_ * 4), width);

@@ -1,15 +1,14 @@
-// BytePanels: float weights that are bytes times a step for each column, in panels of bytes, and
-// their products with rows of bytes. Importers make such weights of quantised ones.
-// Thread safety: immutable once made.
-// Ownership: owns its rearranged weights.
+// BytePanels: float weights that are bytes times a step for each column (byte_steps.h), in panels
+// of bytes, and their products with rows of bytes. Thread safety: immutable once made. Ownership:
+// owns its rearranged weights.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 #include <optional>
-#include <vector>
 
 #include "kernels/kernel.h"
+#include "kernels/matrix/byte_steps.h"
 #include "kernels/matrix/gemm_quant8.h"
 #include "kernels/vectors/aligned_buffer.h"
 #include "ops/activation.h"
@@ -45,14 +44,13 @@ class BytePanels {
                 size_t panelEnd, float* out) const;
 
  private:
-  // `steps`: by column; empty if the packed weights come from a cache.
-  BytePanels(const KernelSite& site, const Quant8Gemm& gemm, const std::vector<float>& steps,
-             size_t columns);
+  BytePanels(const KernelSite& site, const Quant8Gemm& gemm, const ByteColumns& columns,
+             size_t depth);
   bool isHalf(size_t panel) const { return hasHalfPanel_ && panel + 1 == panels_; }
   size_t widthOf(size_t panel) const {
     return isHalf(panel) ? gemm_->panelColumns / 2 : gemm_->panelColumns;
   }
-  void packPanel(const float* filter, size_t panel, uint8_t* packed) const;
+  void packPanel(const ByteColumns& columns, size_t panel, uint8_t* packed) const;
   void sumPanel(size_t panel, float* to) const;
 
   const Quant8Gemm* gemm_;

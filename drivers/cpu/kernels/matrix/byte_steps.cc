@@ -89,8 +89,8 @@ float byteStepOf(const float* values, size_t count, float likely) {
 
 }  // namespace
 
-std::vector<float> byteStepsOf(const KernelSite& site, size_t columns, size_t depth,
-                               const std::function<const float*(size_t column)>& columnAt) {
+ByteColumns findBytes(const KernelSite& site, size_t columns, size_t depth,
+                      const ColumnAt& columnAt) {
   // Many have one step for all columns. So the first one's is tried for the others. Which threads
   // look at them makes no difference.
   const float first = byteStepOf(columnAt(0), depth, 1);
@@ -102,11 +102,41 @@ std::vector<float> byteStepsOf(const KernelSite& site, size_t columns, size_t de
       if (steps[column] == 0) return;
     }
   });
-  return std::ranges::count(steps, 0) == 0 ? steps : std::vector<float>();
+  if (std::ranges::count(steps, 0) > 0) return {};
+  ByteColumns found;
+  found.steps = std::move(steps);
+  found.write = [columnAt, depth, byColumn = found.steps](size_t column, int8_t* factors) {
+    ops::runBest<&findFactors>(columnAt(column), depth, byColumn[column], factors);
+  };
+  return found;
 }
 
-void toByteFactors(const float* values, size_t count, float step, int8_t* factors) {
-  ops::runBest<&findFactors>(values, count, step, factors);
+ByteColumns storedBytes(const KernelSite& site, const std::vector<size_t>& inputs, size_t depth) {
+  std::vector<const int8_t*> bytes;
+  std::vector<float> steps;
+  size_t columnsOfInput = 0;
+  for (const size_t input : inputs) {
+    const ops::Tensor* const stored = site.quantisedOf(input);
+    if (stored == nullptr) return {};
+    columnsOfInput = stored->elementCount() / depth;
+    if (stored->channelQuant != nullptr) {
+      const std::vector<float>& scales = stored->channelQuant->scales;
+      if (scales.size() != columnsOfInput) return {};
+      steps.insert(steps.end(), scales.begin(), scales.end());
+    } else {
+      steps.insert(steps.end(), columnsOfInput, stored->scale);
+    }
+  }
+  if (!std::ranges::all_of(steps, [](float step) { return std::isnormal(step); })) return {};
+  for (const size_t input : inputs) bytes.push_back(site.bytesOf(input));
+  ByteColumns columns;
+  columns.steps = std::move(steps);
+  columns.write = [bytes = std::move(bytes), columnsOfInput, depth](size_t column,
+                                                                    int8_t* factors) {
+    const int8_t* const from = bytes[column / columnsOfInput];
+    std::copy_n(from + column % columnsOfInput * depth, depth, factors);
+  };
+  return columns;
 }
 
 }  // namespace halyard::cpudriver

@@ -32,15 +32,7 @@ constexpr size_t kReadRows = 5;
 class FloatLayer final : public MatrixLayer {
  public:
   FloatLayer(const KernelSite& site, size_t columns, ops::FuseCode activation)
-      : matrix_(
-            site, columns, site.inputs[1].elementCount() / columns,
-            [&](size_t column) {
-              return site.inputs[1].as<float>() +
-                     column * (site.inputs[1].elementCount() / columns);
-            },
-            site.inputs[2].as<float>(), site.outputs[0].elementCount() / columns,
-            /*mayBeBytes=*/site.outputs[0].elementCount() == columns),
-        range_(ops::activationRange(activation)) {
+      : matrix_(packedWeights(site, columns)), range_(ops::activationRange(activation)) {
     site.release(1);
     const size_t depth = matrix_.depth();
     depthBytes_ = depth * sizeof(float);
@@ -75,6 +67,22 @@ class FloatLayer final : public MatrixLayer {
   }
 
  private:
+  // Only one row waits for its weights alone.
+  static PackedFloats packedWeights(const KernelSite& site, size_t columns) {
+    const size_t depth = site.inputs[1].elementCount() / columns;
+    const size_t rows = site.outputs[0].elementCount() / columns;
+    const auto* const bias = site.inputs[2].as<float>();
+    const bool mayBeBytes = rows == 1;
+    if (mayBeBytes && PackedFloats::suitsBytes(columns, depth, rows)) {
+      const ByteColumns bytes = storedBytes(site, {1}, depth);
+      if (bytes.areThere()) return PackedFloats(site, bytes, depth, bias);
+    }
+    const float* const weights = site.floatsOf(1);
+    return PackedFloats(
+        site, columns, depth, [&](size_t column) { return weights + column * depth; }, bias, rows,
+        mayBeBytes);
+  }
+
   PackedFloats matrix_;
   const ops::ClampRange<float> range_;
 };

@@ -3,8 +3,8 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <vector>
 
-#include "kernels/matrix/byte_steps.h"
 #include "kernels/matrix/panel_fetch.h"
 #include "kernels/vectors/even_pieces.h"
 #include "ops/transpose_block.h"
@@ -29,25 +29,39 @@ constexpr size_t kMostPrepared = 224;
 
 }  // namespace
 
-PackedFloats::PackedFloats(const KernelSite& site, size_t columns, size_t depth,
-                           const ColumnAt& columnAt, const float* bias, size_t rows,
-                           bool mayBeBytes)
+PackedFloats::PackedFloats(const KernelSite& site, size_t columns, size_t depth, const float* bias)
     : gemm_(&floatGemm(site.level)),
       columns_(columns),
       depth_(depth),
       panels_(divideUp(columns, gemm_->panelColumns)),
       bias_(panels_ * gemm_->panelColumns) {
   if (bias != nullptr) std::copy_n(bias, columns, bias_.data());
-  if (mayBeBytes) {
-    if (const std::vector<float> steps = findSteps(site, columnAt, rows); !steps.empty()) {
-      steps_ = AlignedBuffer<float>(panels_ * gemm_->panelColumns);
-      std::ranges::copy(steps, steps_.data());
-      packBytes(site, columnAt);
+}
+
+PackedFloats::PackedFloats(const KernelSite& site, size_t columns, size_t depth,
+                           const ColumnAt& columnAt, const float* bias, size_t rows,
+                           bool mayBeBytes)
+    : PackedFloats(site, columns, depth, bias) {
+  if (mayBeBytes && suitsBytes(columns, depth, rows)) {
+    const ByteColumns bytes = findBytes(site, columns, depth, columnAt);
+    if (bytes.areThere()) {
+      packBytes(site, bytes);
       return;
     }
   }
   if (site.isRelaxed) relaxed_ = RelaxedPanels::make(site.level, columns, depth, rows);
   relaxed_ != nullptr ? packRelaxed(site, columnAt) : packFloats(site, columnAt);
+}
+
+PackedFloats::PackedFloats(const KernelSite& site, const ByteColumns& columns, size_t depth,
+                           const float* bias)
+    : PackedFloats(site, columns.steps.size(), depth, bias) {
+  packBytes(site, columns);
+}
+
+bool PackedFloats::suitsBytes(size_t columns, size_t depth, size_t rows) {
+  const bool haveRows = rows == 1 || rows >= kWidenedRows;
+  return haveRows && depth <= kMostDepthOfBytes && columns * depth >= kLeastOfBytes;
 }
 
 void PackedFloats::forPanels(const KernelSite& site,
@@ -79,20 +93,14 @@ void PackedFloats::packRelaxed(const KernelSite& site, const ColumnAt& columnAt)
   });
 }
 
-std::vector<float> PackedFloats::findSteps(const KernelSite& site, const ColumnAt& columnAt,
-                                           size_t rows) const {
-  const bool suits = (rows == 1 || rows >= kWidenedRows) && depth_ <= kMostDepthOfBytes;
-  if (!suits || columns_ * depth_ < kLeastOfBytes) return {};
-  return byteStepsOf(site, columns_, depth_, columnAt);
-}
-
-void PackedFloats::packBytes(const KernelSite& site, const ColumnAt& columnAt) {
+void PackedFloats::packBytes(const KernelSite& site, const ByteColumns& columns) {
+  steps_ = AlignedBuffer<float>(panels_ * gemm_->panelColumns);
+  std::ranges::copy(columns.steps, steps_.data());
   bytes_ = site.pack<int8_t>(packedColumns() * depth_, [&](int8_t* packed) {
     forPanels(site, [&](size_t panel, size_t first, size_t end) {
       std::vector<int8_t> factors((end - first) * depth_);
       for (size_t column = first; column < end; ++column) {
-        toByteFactors(columnAt(column), depth_, steps_[column],
-                      factors.data() + (column - first) * depth_);
+        columns.write(column, factors.data() + (column - first) * depth_);
       }
       ops::transposeBlock(factors.data(), depth_, end - first, depth_, packed + first * depth_,
                           packedColumnsOf(panel));

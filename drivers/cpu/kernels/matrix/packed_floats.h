@@ -1,6 +1,6 @@
 // PackedFloats: a float matrix in panels of columns, as the micro kernels multiply with it. A large
-// matrix of bytes times a step for each column is packed as bytes, if its products wait for memory
-// or have many rows. Others are packed as RelaxedPanels, if the site allows it.
+// matrix of ByteColumns is packed as bytes, if its products wait for memory or have many rows.
+// Others are packed as RelaxedPanels, if the site allows it.
 // Thread safety: immutable.
 // Ownership: owns its rearranged matrix.
 #pragma once
@@ -11,9 +11,9 @@
 #include <functional>
 #include <memory>
 #include <span>
-#include <vector>
 
 #include "kernels/kernel.h"
+#include "kernels/matrix/byte_steps.h"
 #include "kernels/matrix/gemm_float.h"
 #include "kernels/matrix/matrix_operands.h"
 #include "kernels/matrix/relaxed_panels.h"
@@ -29,6 +29,10 @@ class PackedFloats {
   // the matrix may be packed as bytes, for which rows must be known.
   PackedFloats(const KernelSite& site, size_t columns, size_t depth, const ColumnAt& columnAt,
                const float* bias, size_t rows = 0, bool mayBeBytes = true);
+  // Packed as bytes. Only for sizes that suit that.
+  PackedFloats(const KernelSite& site, const ByteColumns& columns, size_t depth, const float* bias);
+  // Whether products of so many rows take no longer with bytes.
+  static bool suitsBytes(size_t columns, size_t depth, size_t rows);
 
   size_t columns() const { return columns_; }
   size_t depth() const { return depth_; }
@@ -50,10 +54,10 @@ class PackedFloats {
                         float* out, size_t outStride) const;
 
  private:
-  // The steps of the columns; empty if the matrix is packed as floats.
-  std::vector<float> findSteps(const KernelSite& site, const ColumnAt& columnAt, size_t rows) const;
+  // Without factors.
+  PackedFloats(const KernelSite& site, size_t columns, size_t depth, const float* bias);
   void packFloats(const KernelSite& site, const ColumnAt& columnAt);
-  void packBytes(const KernelSite& site, const ColumnAt& columnAt);
+  void packBytes(const KernelSite& site, const ByteColumns& columns);
   void packRelaxed(const KernelSite& site, const ColumnAt& columnAt);
   // `pack(panel, first, end)` for the panels of a part, which have columns [first, end).
   void forPanels(const KernelSite& site,

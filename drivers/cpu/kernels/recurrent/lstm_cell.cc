@@ -73,10 +73,30 @@ bool hasConstants(const KernelSite& site, size_t first, size_t count) {
   return true;
 }
 
-void releaseAll(const KernelSite& site, size_t first, size_t count) {
-  for (size_t i = first; i < first + count; ++i) {
-    if (site.hasInput(i)) site.release(i);
+// The matrix of these inputs, one below the other, each of `columns` columns. `rows`: of most
+// products.
+PackedFloats packInputs(const KernelSite& site, const std::vector<size_t>& inputs, size_t columns,
+                        size_t depth, const float* bias, size_t rows) {
+  const auto releaseAll = [&] {
+    for (const size_t input : inputs) site.release(input);
+  };
+  const size_t allColumns = inputs.size() * columns;
+  if (PackedFloats::suitsBytes(allColumns, depth, rows)) {
+    const ByteColumns bytes = storedBytes(site, inputs, depth);
+    if (bytes.areThere()) {
+      PackedFloats packed(site, bytes, depth, bias);
+      releaseAll();
+      return packed;
+    }
   }
+  std::vector<const float*> floats;
+  for (const size_t input : inputs) floats.push_back(site.floatsOf(input));
+  PackedFloats packed(
+      site, allColumns, depth,
+      [&](size_t column) { return floats[column / columns] + column % columns * depth; }, bias,
+      rows);
+  releaseAll();
+  return packed;
 }
 
 }  // namespace
@@ -109,34 +129,31 @@ LstmCell::LstmCell(const KernelSite& site, const LstmPlaces& places,
       projectionClip_(limitOf(options.projectionClip)),
       functions_(&floatFunctions(site.level)) {
   readGates(weights);
-  const size_t firstGate = ops::kGates - gateCount_;
-  const auto matrixOf = [&](const ops::GatePointers& gates, size_t depth, const float* bias,
-                            size_t rows) {
-    return PackedFloats(
-        site, gateCount_ * cells_, depth,
-        [&](size_t column) { return gates[firstGate + column / cells_] + column % cells_ * depth; },
-        bias, rows);
-  };
   const size_t allRows = order.batch * order.steps;
   std::vector<float> bias;
-  for (size_t gate = firstGate; gate < ops::kGates; ++gate) {
+  for (size_t gate = ops::kGates - gateCount_; gate < ops::kGates; ++gate) {
     bias.insert(bias.end(), weights.bias[gate], weights.bias[gate] + cells_);
   }
-  input_ =
-      matrixOf(weights.input, weights.inputSize, hasLayerNorm_ ? nullptr : bias.data(), allRows);
+  input_ = packGates(site, places.weights + ops::kLstmInputWeights, weights.inputSize,
+                     hasLayerNorm_ ? nullptr : bias.data(), allRows);
   if (places.auxWeights > 0) {
-    const ops::OperationContext context(site.inputs, {}, nullptr);
-    aux_ = matrixOf(ops::gatePointersAt(context, places.auxWeights),
-                    site.inputs[places.auxWeights + ops::kForgetGate].dims[1], nullptr, allRows);
-    releaseAll(site, places.auxWeights, ops::kGates);
+    aux_ = packGates(site, places.auxWeights,
+                     site.inputs[places.auxWeights + ops::kForgetGate].dims[1], nullptr, allRows);
   }
-  recurrent_ = matrixOf(weights.recurrent, outputs_, nullptr, order.batch);
-  releaseAll(site, places.weights, ops::kLstmPeephole);
+  recurrent_ =
+      packGates(site, places.weights + ops::kLstmRecurrentWeights, outputs_, nullptr, order.batch);
   if (weights.projection == nullptr) return;
-  projection_ = PackedFloats(
-      site, outputs_, cells_, [&](size_t i) { return weights.projection + i * cells_; },
-      weights.projectionBias, order.batch);
-  site.release(places.weights + ops::kLstmProjection);
+  projection_ = packInputs(site, {places.weights + ops::kLstmProjection}, outputs_, cells_,
+                           weights.projectionBias, order.batch);
+}
+
+PackedFloats LstmCell::packGates(const KernelSite& site, size_t first, size_t depth,
+                                 const float* bias, size_t rows) const {
+  std::vector<size_t> inputs;
+  for (size_t gate = ops::kGates - gateCount_; gate < ops::kGates; ++gate) {
+    inputs.push_back(first + gate);
+  }
+  return packInputs(site, inputs, cells_, depth, bias, rows);
 }
 
 void LstmCell::readGates(const ops::LstmWeights& weights) {

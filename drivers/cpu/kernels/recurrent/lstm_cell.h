@@ -55,6 +55,9 @@ class LstmCell {
   LstmCell(const KernelSite& site, const LstmPlaces& places, const ops::LstmWeights& weights,
            const ops::LstmOptions& options, const ops::SequenceOrder& order);
   void readGates(const ops::LstmWeights& weights);
+  // The weights of all gates, whose inputs begin with `first`.
+  PackedFloats packGates(const KernelSite& site, size_t first, size_t depth, const float* bias,
+                         size_t rows) const;
   void finishSums(const Gate& gate, float* sums, const float* state) const;
   void updateRow(float* sums, float* state, float* gated) const;
 
