@@ -30,16 +30,6 @@ Status checkSymmetric(const FileTensor& tensor) {
                  bad);
 }
 
-// Adds a filter with the data of `tensor`.
-Result<uint32_t> addFilter(Node& node, Operand operand, const FileTensor& tensor) {
-  if (tensor.type != tfl::TensorType::INT4) {
-    return node.builder().addFileConstant(std::move(operand), tensor);
-  }
-  HALYARD_ASSIGN_OR_RETURN(const std::span<const uint8_t> bytes,
-                           unpackedNibbles(node.builder(), tensor));
-  return node.builder().addOwnConstant(std::move(operand), bytes, node.builder().nameOf(tensor));
-}
-
 // Returns the constant of INT4 with one scale as TENSOR_QUANT8_ASYMM_SIGNED.
 Result<uint32_t> wholeFilterOf4Bits(Node& node, const FileTensor& tensor) {
   if (tensor.scales.size() != 1 || !(tensor.scales[0] > 0)) {
@@ -49,7 +39,7 @@ Result<uint32_t> wholeFilterOf4Bits(Node& node, const FileTensor& tensor) {
   operand.type = OperandType::TENSOR_QUANT8_ASYMM_SIGNED;
   operand.dimensions = tensor.dims;
   operand.scale = tensor.scales[0];
-  return addFilter(node, std::move(operand), tensor);
+  return addStored(node.builder(), std::move(operand), tensor);
 }
 
 // Adds a TENSOR_QUANT8_SYMM_PER_CHANNEL operand of these dimensions with the data of `tensor`.
@@ -75,7 +65,7 @@ Result<uint32_t> addPerChannelFilter(Node& node, const FileTensor& tensor, Shape
   operand.type = OperandType::TENSOR_QUANT8_SYMM_PER_CHANNEL;
   operand.dimensions = std::move(dims);
   operand.extraParams = std::move(quant);
-  return addFilter(node, std::move(operand), tensor);
+  return addStored(node.builder(), std::move(operand), tensor);
 }
 
 // Refuses activations and weights of different kinds, except for dynamic-range quantisation.

@@ -80,7 +80,8 @@ std::optional<Operand> dequantizable(const FileTensor& tensor) {
     operand.type = OperandType::TENSOR_FLOAT16;
     return operand;
   }
-  const bool isInt8 = tensor.type == tfl::TensorType::INT8;
+  // Those of 4 bits become bytes.
+  const bool isInt8 = tensor.type == tfl::TensorType::INT8 || tensor.type == tfl::TensorType::INT4;
   const auto isPositive = [](float scale) { return scale > 0 && std::isfinite(scale); };
   if ((!isInt8 && tensor.type != tfl::TensorType::UINT8) ||
       !std::ranges::all_of(tensor.scales, isPositive)) {
@@ -200,7 +201,7 @@ Result<uint32_t> dequantized(GraphBuilder& builder, Operand bytes, const FileTen
                              std::string name) {
   const OperationType type =
       bytes.type == OperandType::TENSOR_FLOAT16 ? OperationType::CAST : OperationType::DEQUANTIZE;
-  HALYARD_ASSIGN_OR_RETURN(const uint32_t from, builder.addFileConstant(std::move(bytes), tensor));
+  HALYARD_ASSIGN_OR_RETURN(const uint32_t from, addStored(builder, std::move(bytes), tensor));
   HALYARD_ASSIGN_OR_RETURN(
       const uint32_t real,
       builder.addTemporary(OperandType::TENSOR_FLOAT32, tensor.dims, 0, 0, std::move(name)));
@@ -226,6 +227,14 @@ Result<uint32_t> folded(GraphBuilder& builder, const FileTensor& tensor, std::st
 }
 
 }  // namespace
+
+Result<uint32_t> addStored(GraphBuilder& builder, Operand operand, const FileTensor& tensor) {
+  if (tensor.type != tfl::TensorType::INT4) {
+    return builder.addFileConstant(std::move(operand), tensor);
+  }
+  HALYARD_ASSIGN_OR_RETURN(const std::span<const uint8_t> bytes, unpackedNibbles(builder, tensor));
+  return builder.addOwnConstant(std::move(operand), bytes, builder.nameOf(tensor));
+}
 
 Result<std::span<const uint8_t>> unpackedNibbles(GraphBuilder& builder, const FileTensor& tensor) {
   HALYARD_ASSIGN_OR_RETURN(const std::span<const uint8_t> packed, builder.contents(tensor));

@@ -84,6 +84,8 @@ Status castComplex(Node& node);
 // Returns the bytes of a constant of INT4, one for each element. The file has two in a byte, the
 // first one in the low half.
 Result<std::span<const uint8_t>> unpackedNibbles(GraphBuilder& builder, const FileTensor& tensor);
+// Adds a constant with the data of `tensor`, of INT4 as bytes.
+Result<uint32_t> addStored(GraphBuilder& builder, Operand operand, const FileTensor& tensor);
 // Returns the value of a quantised or float16 constant as TENSOR_FLOAT32. The result is a constant,
 // or the output of a DEQUANTIZE or CAST of one. With that, weights stay as in the file, for devices
 // that have kTfliteExtension: they compute such constants once.

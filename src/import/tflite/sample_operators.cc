@@ -398,11 +398,9 @@ ModelWriter dynamicRange() {
 
 ModelWriter byteWeights() {
   Bench b;
-  const int32_t x = b.w.floats("x", {4, 24});
-  b.w.inputs = {x};
-  const auto dense = [&](int32_t input, int32_t weights, uint32_t units, int32_t y) {
-    const int32_t bias =
-        b.w.floatConstant("bias", {static_cast<int32_t>(units)}, std::vector<float>(units, 0.5f));
+  const int32_t x = b.w.inputs.emplace_back(b.w.floats("x", {4, 24}));
+  const auto dense = [&](int32_t input, int32_t weights, int32_t units, int32_t y) {
+    const int32_t bias = b.w.floatConstant("bias", {units}, std::vector<float>(units, 0.5f));
     b.w.node(Op::FULLY_CONNECTED, {input, weights, bias}, {y}, Opt::FullyConnectedOptions,
              [](FlatBufferBuilder& fb) { return tfl::CreateFullyConnectedOptions(fb); });
   };
@@ -413,9 +411,8 @@ ModelWriter byteWeights() {
   dense(between, one, 24, b.floats({4, 24}));
   const int32_t channels = b.w.quantisedConstant("channels", Type::INT8, {40, 24},
                                                  waveBytes(960, 77, 201, 100), 0.01f, 0);
-  TensorSpec& spec = b.w.tensors[static_cast<size_t>(channels)];
-  spec.scales.clear();
-  for (int i = 0; i < 40; ++i) spec.scales.push_back(0.01f + 0.001f * static_cast<float>(i));
+  TensorSpec& spec = b.w.tensors.back();
+  for (int i = 1; i < 40; ++i) spec.scales.push_back(0.01f + 0.001f * static_cast<float>(i));
   spec.zeroPoints.assign(40, 0);
   const int32_t wide = b.w.floats("wide", {4, 40});
   dense(between, channels, 40, wide);
@@ -432,6 +429,9 @@ ModelWriter byteWeights() {
   const int32_t small = b.w.floats("small", {8, 24});
   b.w.node(Op::DEQUANTIZE, {halves}, {small});
   dense(between, small, 8, b.floats({4, 8}));
+  const int32_t nibbles =
+      b.w.quantisedConstant("nibbles", Type::INT4, {16, 24}, waveBytes(192, 53, 256, 0), 0.05f, 0);
+  dense(between, nibbles, 16, b.floats({4, 16}));
   return b.w;
 }
 
