@@ -33,7 +33,7 @@ constexpr Entry kEntries[] = {
     {OperationType::AVERAGE_POOL_2D, makeAveragePool},
     {OperationType::BATCH_MATMUL, makeBatchMatmul},
     {OperationType::BIDIRECTIONAL_SEQUENCE_LSTM, makeBidirectionalLstm, kQuantised},
-    {OperationType::BIDIRECTIONAL_SEQUENCE_RNN, makeBidirectionalRnn},
+    {OperationType::BIDIRECTIONAL_SEQUENCE_RNN, makeBidirectionalRnn, kQuantised},
     {OperationType::CONCATENATION, makeConcatenation},
     {OperationType::CONV_2D, makeConv, kActivation | kPadding | kAddend | kRounding | kChain},
     {OperationType::DEPTHWISE_CONV_2D, makeDepthwiseConv, kActivation | kPadding | kChain},
@@ -66,7 +66,7 @@ constexpr Entry kEntries[] = {
     {OperationType::RELU1, makeRelu1},
     {OperationType::RELU6, makeRelu6},
     {OperationType::RESIZE_BILINEAR, makeResizeBilinear},
-    {OperationType::RNN, makeRnn},
+    {OperationType::RNN, makeRnn, kQuantised},
     {OperationType::SOFTMAX, makeSoftmax},
     {OperationType::SUB, makeSubtraction, kActivation},
     {OperationType::SVDF, makeSvdf},
@@ -74,7 +74,7 @@ constexpr Entry kEntries[] = {
     {OperationType::TOPK_V2, makeTopk},
     {OperationType::TRANSPOSE_CONV_2D, makeTransposedConv},
     {OperationType::UNIDIRECTIONAL_SEQUENCE_LSTM, makeLstmSequence, kQuantised},
-    {OperationType::UNIDIRECTIONAL_SEQUENCE_RNN, makeRnnSequence},
+    {OperationType::UNIDIRECTIONAL_SEQUENCE_RNN, makeRnnSequence, kQuantised},
 };
 
 // Null: the operation has no maker.

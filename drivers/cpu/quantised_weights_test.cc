@@ -86,9 +86,10 @@ Made roundedConnection(Weights form) {
   return {b.take(), {weights}};
 }
 
-// A sequence of `batch` x 20 steps. The input gate may be coupled to the forget gate.
+// A sequence of `batch` x 20 steps. The input gate may be coupled to the forget gate. The peephole
+// weights, which are copied as floats, are stored like the matrices.
 Made lstm(Weights form, uint32_t batch, bool hasInputGate) {
-  constexpr uint32_t kCells = 240;
+  constexpr uint32_t kCells = 264;
   Builder b;
   Made made;
   const auto gates = [&](uint32_t depth, std::vector<uint32_t>* inputs) {
@@ -101,7 +102,9 @@ Made lstm(Weights form, uint32_t batch, bool hasInputGate) {
   std::vector<uint32_t> inputs = {b.input({batch, 20, 240})};
   gates(240, &inputs);
   gates(kCells, &inputs);
-  for (int gate = 0; gate < 3; ++gate) inputs.push_back(b.omitted());
+  for (int gate = 0; gate < 3; ++gate) {
+    inputs.push_back(gate > 0 || hasInputGate ? weightsOf(b, form, {kCells}, 0.001F) : b.omitted());
+  }
   for (int gate = 0; gate < 4; ++gate) {
     inputs.push_back(gate > 0 || hasInputGate ? b.constant({kCells}) : b.omitted());
   }
@@ -112,6 +115,19 @@ Made lstm(Weights form, uint32_t batch, bool hasInputGate) {
   b.operation(UNIDIRECTIONAL_SEQUENCE_LSTM, inputs, {b.output({batch, 20, kCells})});
   made.model = b.take();
   return made;
+}
+
+Made rnn(Weights form) {
+  constexpr uint32_t kCells = 384;
+  Builder b;
+  const std::vector<uint32_t> weights = {weightsOf(b, form, {kCells, kCells}, 0.0005F),
+                                         weightsOf(b, form, {kCells, kCells}, 0.0005F)};
+  const uint32_t one = b.int32(1);  // RELU, and time first
+  b.operation(UNIDIRECTIONAL_SEQUENCE_RNN,
+              {b.input({20, 1, kCells}), weights[0], weights[1], b.constant({kCells}),
+               b.input({1, kCells}), one, one},
+              {b.output({20, 1, kCells})});
+  return {b.take(), weights};
 }
 
 std::vector<std::vector<float>> outputsOf(const std::shared_ptr<const Model>& model) {
@@ -263,6 +279,14 @@ TEST(QuantisedWeights, OfAnLstmAreTakenAsBytes) {
       EXPECT_FALSE(floatsAreMade(made));
       expectResultsOfFloats(made, lstm(Weights::FLOAT, 1, hasInputGate));
     }
+  }
+}
+
+TEST(QuantisedWeights, OfAnRnnAreTakenAsBytes) {
+  for (const Weights form : kStored) {
+    const Made made = rnn(form);
+    EXPECT_FALSE(floatsAreMade(made));
+    expectResultsOfFloats(made, rnn(Weights::FLOAT));
   }
 }
 

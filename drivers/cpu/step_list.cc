@@ -87,10 +87,10 @@ class StepMaker {
     return siteInputs(operands, false).tensors;
   }
 
-  // The constant of bytes times steps that the operand is dequantised of; null: no such constant.
+  // The constant of bytes times steps that a matrix is dequantised of; null: no such constant.
   const ops::Tensor* quantisedOf(uint32_t operand) const {
     const auto folded = foldedBy_.find(operand);
-    if (folded == foldedBy_.end()) return nullptr;
+    if (folded == foldedBy_.end() || plan_.tensors[operand].rank() < 2) return nullptr;
     const ops::Tensor& stored = plan_.tensors[graph_.operation(folded->second).inputs[0]];
     switch (stored.type) {
       case OperandType::TENSOR_QUANT8_ASYMM_SIGNED:

@@ -87,9 +87,9 @@ struct KernelSite {
   std::span<const uint32_t> operands = {};
   SharedParts* parts = nullptr;
   // By input, for makers that take quantised weights (kernel_list.h): the bytes of a constant that
-  // the model stores as bytes, and computes with as floats. They are multiples of one step, or of a
-  // step for each element of the first dimension. Null for other inputs. Floats of such a constant
-  // are there only on request (floatsOf).
+  // the model stores as bytes, and computes with as floats. Each byte counts in one step, or in a
+  // step for each element of the first dimension. Null for other inputs, among them all vectors.
+  // Floats of such a constant are there only on request (floatsOf).
   std::span<const ops::Tensor* const> quantised = {};
 
   bool hasInput(size_t i) const { return i < inputs.size() && !inputs[i].omitted; }

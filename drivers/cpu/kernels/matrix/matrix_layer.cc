@@ -32,8 +32,11 @@ constexpr size_t kReadRows = 5;
 class FloatLayer final : public MatrixLayer {
  public:
   FloatLayer(const KernelSite& site, size_t columns, ops::FuseCode activation)
-      : matrix_(packedWeights(site, columns)), range_(ops::activationRange(activation)) {
-    site.release(1);
+      : matrix_(PackedFloats::ofInputs(site, {1}, columns, site.inputs[1].elementCount() / columns,
+                                       site.inputs[2].as<float>(),
+                                       site.outputs[0].elementCount() / columns,
+                                       /*mayBeBytes=*/site.outputs[0].elementCount() == columns)),
+        range_(ops::activationRange(activation)) {
     const size_t depth = matrix_.depth();
     depthBytes_ = depth * sizeof(float);
     rowGranularity_ = sizeof(float);
@@ -67,22 +70,6 @@ class FloatLayer final : public MatrixLayer {
   }
 
  private:
-  // Only one row waits for its weights alone.
-  static PackedFloats packedWeights(const KernelSite& site, size_t columns) {
-    const size_t depth = site.inputs[1].elementCount() / columns;
-    const size_t rows = site.outputs[0].elementCount() / columns;
-    const auto* const bias = site.inputs[2].as<float>();
-    const bool mayBeBytes = rows == 1;
-    if (mayBeBytes && PackedFloats::suitsBytes(columns, depth, rows)) {
-      const ByteColumns bytes = storedBytes(site, {1}, depth);
-      if (bytes.areThere()) return PackedFloats(site, bytes, depth, bias);
-    }
-    const float* const weights = site.floatsOf(1);
-    return PackedFloats(
-        site, columns, depth, [&](size_t column) { return weights + column * depth; }, bias, rows,
-        mayBeBytes);
-  }
-
   PackedFloats matrix_;
   const ops::ClampRange<float> range_;
 };

@@ -53,10 +53,26 @@ PackedFloats::PackedFloats(const KernelSite& site, size_t columns, size_t depth,
   relaxed_ != nullptr ? packRelaxed(site, columnAt) : packFloats(site, columnAt);
 }
 
-PackedFloats::PackedFloats(const KernelSite& site, const ByteColumns& columns, size_t depth,
-                           const float* bias)
-    : PackedFloats(site, columns.steps.size(), depth, bias) {
-  packBytes(site, columns);
+PackedFloats PackedFloats::ofInputs(const KernelSite& site, const std::vector<size_t>& inputs,
+                                    size_t columns, size_t depth, const float* bias, size_t rows,
+                                    bool mayBeBytes) {
+  const size_t allColumns = inputs.size() * columns;
+  ByteColumns bytes;
+  if (mayBeBytes && suitsBytes(allColumns, depth, rows)) bytes = storedBytes(site, inputs, depth);
+  PackedFloats packed;
+  if (bytes.areThere()) {
+    packed = PackedFloats(site, allColumns, depth, bias);
+    packed.packBytes(site, bytes);
+  } else {
+    std::vector<const float*> floats;
+    for (const size_t input : inputs) floats.push_back(site.floatsOf(input));
+    const auto columnAt = [&](size_t column) {
+      return floats[column / columns] + column % columns * depth;
+    };
+    packed = PackedFloats(site, allColumns, depth, columnAt, bias, rows, mayBeBytes);
+  }
+  for (const size_t input : inputs) site.release(input);
+  return packed;
 }
 
 bool PackedFloats::suitsBytes(size_t columns, size_t depth, size_t rows) {

@@ -11,6 +11,7 @@
 #include <functional>
 #include <memory>
 #include <span>
+#include <vector>
 
 #include "kernels/kernel.h"
 #include "kernels/matrix/byte_steps.h"
@@ -29,10 +30,11 @@ class PackedFloats {
   // the matrix may be packed as bytes, for which rows must be known.
   PackedFloats(const KernelSite& site, size_t columns, size_t depth, const ColumnAt& columnAt,
                const float* bias, size_t rows = 0, bool mayBeBytes = true);
-  // Packed as bytes. Only for sizes that suit that.
-  PackedFloats(const KernelSite& site, const ByteColumns& columns, size_t depth, const float* bias);
-  // Whether products of so many rows take no longer with bytes.
-  static bool suitsBytes(size_t columns, size_t depth, size_t rows);
+  // Of constant inputs of the site, which are released: the columns of the first one come first.
+  // Each input has `columns` of them.
+  static PackedFloats ofInputs(const KernelSite& site, const std::vector<size_t>& inputs,
+                               size_t columns, size_t depth, const float* bias, size_t rows,
+                               bool mayBeBytes = true);
 
   size_t columns() const { return columns_; }
   size_t depth() const { return depth_; }
@@ -56,6 +58,8 @@ class PackedFloats {
  private:
   // Without factors.
   PackedFloats(const KernelSite& site, size_t columns, size_t depth, const float* bias);
+  // Whether products of so many rows take no longer with bytes.
+  static bool suitsBytes(size_t columns, size_t depth, size_t rows);
   void packFloats(const KernelSite& site, const ColumnAt& columnAt);
   void packBytes(const KernelSite& site, const ByteColumns& columns);
   void packRelaxed(const KernelSite& site, const ColumnAt& columnAt);

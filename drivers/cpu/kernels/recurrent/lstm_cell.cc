@@ -73,32 +73,6 @@ bool hasConstants(const KernelSite& site, size_t first, size_t count) {
   return true;
 }
 
-// The matrix of these inputs, one below the other, each of `columns` columns. `rows`: of most
-// products.
-PackedFloats packInputs(const KernelSite& site, const std::vector<size_t>& inputs, size_t columns,
-                        size_t depth, const float* bias, size_t rows) {
-  const auto releaseAll = [&] {
-    for (const size_t input : inputs) site.release(input);
-  };
-  const size_t allColumns = inputs.size() * columns;
-  if (PackedFloats::suitsBytes(allColumns, depth, rows)) {
-    const ByteColumns bytes = storedBytes(site, inputs, depth);
-    if (bytes.areThere()) {
-      PackedFloats packed(site, bytes, depth, bias);
-      releaseAll();
-      return packed;
-    }
-  }
-  std::vector<const float*> floats;
-  for (const size_t input : inputs) floats.push_back(site.floatsOf(input));
-  PackedFloats packed(
-      site, allColumns, depth,
-      [&](size_t column) { return floats[column / columns] + column % columns * depth; }, bias,
-      rows);
-  releaseAll();
-  return packed;
-}
-
 }  // namespace
 
 std::optional<LstmCell> LstmCell::make(const KernelSite& site, const LstmPlaces& places,
@@ -143,8 +117,8 @@ LstmCell::LstmCell(const KernelSite& site, const LstmPlaces& places,
   recurrent_ =
       packGates(site, places.weights + ops::kLstmRecurrentWeights, outputs_, nullptr, order.batch);
   if (weights.projection == nullptr) return;
-  projection_ = packInputs(site, {places.weights + ops::kLstmProjection}, outputs_, cells_,
-                           weights.projectionBias, order.batch);
+  projection_ = PackedFloats::ofInputs(site, {places.weights + ops::kLstmProjection}, outputs_,
+                                       cells_, weights.projectionBias, order.batch);
 }
 
 PackedFloats LstmCell::packGates(const KernelSite& site, size_t first, size_t depth,
@@ -153,7 +127,7 @@ PackedFloats LstmCell::packGates(const KernelSite& site, size_t first, size_t de
   for (size_t gate = ops::kGates - gateCount_; gate < ops::kGates; ++gate) {
     inputs.push_back(first + gate);
   }
-  return packInputs(site, inputs, cells_, depth, bias, rows);
+  return PackedFloats::ofInputs(site, inputs, cells_, depth, bias, rows);
 }
 
 void LstmCell::readGates(const ops::LstmWeights& weights) {

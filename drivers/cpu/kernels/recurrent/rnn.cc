@@ -57,13 +57,8 @@ class RnnCell {
           const ops::SequenceOrder& order)
       : order_(order), activation_(activation), functions_(&floatFunctions(site.level)) {
     const auto matrixOf = [&](size_t i, const float* bias, size_t rows) {
-      const ops::Tensor& matrix = site.inputs[i];
-      const size_t depth = matrix.dims[1];
-      PackedFloats packed(
-          site, matrix.dims[0], depth,
-          [&](size_t column) { return matrix.as<float>() + column * depth; }, bias, rows);
-      site.release(i);
-      return packed;
+      const Shape& dims = site.inputs[i].dims;
+      return PackedFloats::ofInputs(site, {i}, dims[0], dims[1], bias, rows);
     };
     const size_t allRows = order.batch * order.steps;
     input_ = matrixOf(first + kWeights, site.inputs[first + kBias].as<float>(), allRows);
