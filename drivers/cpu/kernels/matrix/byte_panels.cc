@@ -39,7 +39,8 @@ std::optional<BytePanels> BytePanels::make(const KernelSite& site, size_t column
   ByteColumns bytes = storedBytes(site, {1}, depth);
   if (!bytes.areThere()) {
     const float* const filter = site.floatsOf(1);
-    bytes = findBytes(site, columns, depth, [&](size_t column) { return filter + column * depth; });
+    bytes = findBytes(site, columns, depth,
+                      [filter, depth](size_t column) { return filter + column * depth; });
   }
   if (!bytes.areThere()) return std::nullopt;
   return BytePanels(site, *gemm, bytes, depth);

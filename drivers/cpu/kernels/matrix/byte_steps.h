@@ -27,7 +27,7 @@ struct ByteColumns {
 // nothing is read of their floats. Not there if the model stores one of the inputs otherwise.
 ByteColumns storedBytes(const KernelSite& site, const std::vector<size_t>& inputs, size_t depth);
 
-// Looks at floats to find whether they are such multiples.
+// Looks at floats to find whether they are such multiples. The result keeps `columnAt`.
 ByteColumns findBytes(const KernelSite& site, size_t columns, size_t depth,
                       const ColumnAt& columnAt);
 
