@@ -15,7 +15,7 @@
 namespace halyard::cpudriver {
 
 // Models of fewer products use one thread: a second one costs them more than it gains. On
-// processors with AVX-512 VNNI so many products of bytes take about 80 microseconds.
+// processors with AVX-512 VNNI so many products of bytes take 60 to 100 microseconds.
 inline double leastDividedProducts(ops::SimdLevel level = ops::simdLevel()) {
   return level >= ops::SimdLevel::AVX512 ? 10e6 : 1.5e6;
 }

@@ -1,6 +1,7 @@
-// BytePanels: float weights that are bytes times a step for each column (byte_steps.h), in panels
-// of bytes, and their products with rows of bytes. Thread safety: immutable once made. Ownership:
-// owns its rearranged weights.
+// BytePanels: float weights that are ByteColumns, in panels of bytes, and their products with rows
+// of bytes.
+// Thread safety: immutable once made.
+// Ownership: owns its rearranged weights.
 #pragma once
 
 #include <cstddef>
