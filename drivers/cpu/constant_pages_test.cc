@@ -18,39 +18,12 @@ namespace halyard::cpudriver {
 namespace {
 
 using testing::Builder;
+using testing::inFile;
+using testing::TemporaryFile;
 
 constexpr uint32_t kDepth = 512;
 constexpr uint32_t kUnits = 1000;
 constexpr size_t kWeightBytes = size_t{kDepth} * kUnits * sizeof(float);
-
-// Moves constants of more than 1,000 bytes behind each other into `fd`, from `gap` on.
-std::shared_ptr<const Model> inFile(const Model& model, int fd, uint32_t gap) {
-  Model moved = model;
-  uint32_t end = gap;
-  for (Operand& operand : moved.main.operands) {
-    if (operand.lifetime != Lifetime::CONSTANT_COPY || operand.location.length < 1000) continue;
-    const DataLocation from = operand.location;
-    EXPECT_EQ(::pwrite(fd, model.operandValues.data() + from.offset, from.length, end),
-              static_cast<ssize_t>(from.length));
-    operand.lifetime = Lifetime::CONSTANT_REFERENCE;
-    operand.location = {0, end, from.length};
-    end += from.length;
-  }
-  moved.pools = {SharedMemory::ofConstants(*SharedMemory::fromFd(end, PROT_READ, fd, 0).value())};
-  return std::make_shared<const Model>(std::move(moved));
-}
-
-class File {
- public:
-  File() : file_(std::tmpfile()) {}
-  ~File() { std::fclose(file_); }
-  File(const File&) = delete;
-  File& operator=(const File&) = delete;
-  int fd() const { return ::fileno(file_); }
-
- private:
-  std::FILE* const file_;
-};
 
 // Two full connections with weights that are packed, and their sum with a constant. The kernel of
 // the sum reads this constant in its place, which is between the weights.
@@ -105,7 +78,7 @@ TEST(ConstantPages, PackedConstantsLeaveMemoryAndOthersStay) {
   const std::vector<float> results = run(**expected);
   EXPECT_EQ((*expected)->facts().releasedBytes, 0u);  // nothing is in a pool
   for (const uint32_t gap : {0U, 100U, 4096U, 8000U}) {
-    const File file;
+    const TemporaryFile file;
     const std::shared_ptr<const Model> inPool = inFile(*model, file.fd(), gap);
     const auto compiled = CompiledModel::compile(inPool, {});
     ASSERT_TRUE(compiled.ok()) << compiled.status().toString();
@@ -144,7 +117,7 @@ TEST(ConstantPages, WhatIsNotPackedIsReadToItsPlace) {
   b.operation(OperationType::MUL, {x, factors, none}, {products});
   b.operation(OperationType::FULLY_CONNECTED, {products, weights, bias, none}, {y});
   const std::shared_ptr<const Model> model = b.take();
-  const File file;
+  const TemporaryFile file;
   const std::shared_ptr<const Model> inPool = inFile(*model, file.fd(), 20);
   ThreadShare threads(2);
   const auto expected = CompiledModel::compile(model, {});
@@ -163,7 +136,7 @@ TEST(ConstantPages, WhatIsNotPackedIsReadToItsPlace) {
 // Large constants are read late: by then the file may be another.
 TEST(ConstantPages, AFileThatHasBecomeShorterIsAnError) {
   const std::shared_ptr<const Model> model = threeConstants();
-  const File file;
+  const TemporaryFile file;
   const std::shared_ptr<const Model> inPool = inFile(*model, file.fd(), 100);
   ASSERT_EQ(::ftruncate(file.fd(), kWeightBytes + 50'000), 0);
   const auto compiled = CompiledModel::compile(inPool, {});
@@ -187,7 +160,7 @@ TEST(ConstantPages, ManyConstantsAreWhatTheyWere) {
     x = y;
   }
   const std::shared_ptr<const Model> model = b.take();
-  const File file;
+  const TemporaryFile file;
   ThreadShare threads(2);
   const auto expected = CompiledModel::compile(model, {});
   const auto compiled = CompiledModel::compile(inFile(*model, file.fd(), 12), {&threads});
@@ -212,7 +185,7 @@ TEST(ConstantPages, SmallConstantsLeaveMemoryToo) {
     x = y;
   }
   const std::shared_ptr<const Model> model = b.take();
-  const File file;
+  const TemporaryFile file;
   const auto compiled = CompiledModel::compile(inFile(*model, file.fd(), 0), {});
   ASSERT_TRUE(compiled.ok()) << compiled.status().toString();
   EXPECT_GE((*compiled)->facts().releasedBytes, (kLayers - 1) * kBytes);
@@ -232,7 +205,7 @@ TEST(ConstantPages, WhatAnyStepReadsStays) {
   b.operation(OperationType::FULLY_CONNECTED, {x, weights, bias, none}, {y});
   b.operation(OperationType::ADD, {weights, x, none}, {sum});
   const std::shared_ptr<const Model> model = b.take();
-  const File file;
+  const TemporaryFile file;
   const std::shared_ptr<const Model> inPool = inFile(*model, file.fd(), 0);
   const auto compiled = CompiledModel::compile(inPool, {});
   ASSERT_TRUE(compiled.ok()) << compiled.status().toString();
@@ -242,7 +215,7 @@ TEST(ConstantPages, WhatAnyStepReadsStays) {
 
 TEST(ConstantPages, OverlappingConstantsStayWhole) {
   const std::shared_ptr<const Model> model = threeConstants();
-  const File file;
+  const TemporaryFile file;
   Model overlapping = *inFile(*model, file.fd(), 0);
   Operand* first = nullptr;
   for (Operand& operand : overlapping.main.operands) {

@@ -13,6 +13,8 @@ namespace halyard::cpudriver {
 namespace {
 
 using testing::Builder;
+using testing::inFile;
+using testing::TemporaryFile;
 
 constexpr uint32_t kFoldedDepth = 256;
 constexpr uint32_t kFoldedUnits = 400;
@@ -72,25 +74,6 @@ std::shared_ptr<const Model> modelOf(Weights kind) {
   return b.take();
 }
 
-// The same with its large constants in a file that could become shorter, from `begin` on.
-std::shared_ptr<const Model> inFile(const Model& model, std::FILE* file, uint32_t begin = 0) {
-  Model moved = model;
-  uint32_t end = begin;
-  for (Operand& operand : moved.main.operands) {
-    if (operand.lifetime != Lifetime::CONSTANT_COPY || operand.location.length < 100) continue;
-    const DataLocation from = operand.location;
-    EXPECT_EQ(::pwrite(::fileno(file), model.operandValues.data() + from.offset, from.length, end),
-              static_cast<ssize_t>(from.length));
-    operand.lifetime = Lifetime::CONSTANT_REFERENCE;
-    operand.location = {0, end, from.length};
-    end += (from.length + 3) / 4 * 4;
-  }
-  EXPECT_EQ(::ftruncate(::fileno(file), end), 0);
-  moved.pools = {
-      SharedMemory::ofConstants(*SharedMemory::fromFd(end, PROT_READ, ::fileno(file), 0).value())};
-  return std::make_shared<const Model>(std::move(moved));
-}
-
 std::vector<float> outputOf(CompiledModel& model) {
   std::vector<float> in(kFoldedDepth);
   for (size_t i = 0; i < in.size(); ++i) in[i] = 0.01f * static_cast<float>(i % 61) - 0.3f;
@@ -104,15 +87,13 @@ std::vector<float> outputOf(CompiledModel& model) {
 
 class FoldedConstantsTest : public ::testing::Test {
  protected:
-  FoldedConstantsTest() : file_(std::tmpfile()) {
+  FoldedConstantsTest() {
     auto floats = CompiledModel::compile(modelOf(Weights::FLOAT), {});
     EXPECT_TRUE(floats.ok()) << floats.status().toString();
     floats_ = std::move(*floats);
     expected_ = outputOf(*floats_);
   }
-  ~FoldedConstantsTest() override { std::fclose(file_); }
-
-  std::FILE* const file_;
+  const TemporaryFile file_;
   std::unique_ptr<CompiledModel> floats_;
   std::vector<float> expected_;
 };
@@ -120,7 +101,7 @@ class FoldedConstantsTest : public ::testing::Test {
 TEST_F(FoldedConstantsTest, ResultsAndStepsAreThoseOfFloatWeights) {
   const auto model = modelOf(Weights::BYTES);
   ThreadShare threads(2);
-  for (const auto& each : {model, inFile(*model, file_)}) {
+  for (const auto& each : {model, inFile(*model, file_.fd())}) {
     for (ThreadShare* share : {static_cast<ThreadShare*>(nullptr), &threads}) {
       const auto compiled = CompiledModel::compile(each, {share});
       ASSERT_TRUE(compiled.ok() && *compiled != nullptr) << compiled.status().toString();
@@ -136,7 +117,7 @@ TEST_F(FoldedConstantsTest, ResultsAndStepsAreThoseOfFloatWeights) {
 }
 
 TEST_F(FoldedConstantsTest, NeitherBytesNorFloatsStayWhereTheyArePacked) {
-  const auto model = inFile(*modelOf(Weights::BYTES), file_);
+  const auto model = inFile(*modelOf(Weights::BYTES), file_.fd());
   const auto compiled = CompiledModel::compile(model, {});
   ASSERT_TRUE(compiled.ok()) << compiled.status().toString();
   constexpr size_t kPacked = size_t{kFoldedUnits} * (kFoldedDepth + kFoldedUnits);

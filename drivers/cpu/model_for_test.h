@@ -3,6 +3,11 @@
 // Ownership: models are the caller's.
 #pragma once
 
+#include <gtest/gtest.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <cstdio>
 #include <memory>
 #include <random>
 #include <utility>
@@ -92,6 +97,38 @@ class Builder {
 
   Model model_;
   std::mt19937 engine_{5};
+};
+
+// The model with its constants of 100 bytes or more in the file `fd`, behind each other from
+// `begin` on. The file could become shorter, so the driver reads them when a kernel needs them.
+inline std::shared_ptr<const Model> inFile(const Model& model, int fd, uint32_t begin = 0) {
+  Model moved = model;
+  uint32_t end = begin;
+  for (Operand& operand : moved.main.operands) {
+    if (operand.lifetime != Lifetime::CONSTANT_COPY || operand.location.length < 100) continue;
+    const DataLocation from = operand.location;
+    EXPECT_EQ(::pwrite(fd, model.operandValues.data() + from.offset, from.length, end),
+              static_cast<ssize_t>(from.length));
+    operand.lifetime = Lifetime::CONSTANT_REFERENCE;
+    operand.location = {0, end, from.length};
+    end += (from.length + 3) / 4 * 4;
+  }
+  EXPECT_EQ(::ftruncate(fd, end), 0);
+  moved.pools = {SharedMemory::ofConstants(*SharedMemory::fromFd(end, PROT_READ, fd, 0).value())};
+  return std::make_shared<const Model>(std::move(moved));
+}
+
+// A file without a name.
+class TemporaryFile {
+ public:
+  TemporaryFile() : file_(std::tmpfile()) {}
+  ~TemporaryFile() { std::fclose(file_); }
+  TemporaryFile(const TemporaryFile&) = delete;
+  TemporaryFile& operator=(const TemporaryFile&) = delete;
+  int fd() const { return ::fileno(file_); }
+
+ private:
+  std::FILE* const file_;
 };
 
 }  // namespace halyard::cpudriver::testing

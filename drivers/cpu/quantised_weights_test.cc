@@ -1,12 +1,9 @@
 // Tests weights that a model stores as bytes times steps, and computes with as floats. Kernels take
 // the bytes, and floats are made only for others. Results are those of float weights.
 #include <gtest/gtest.h>
-#include <sys/mman.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
 #include <random>
 #include <set>
 
@@ -19,32 +16,40 @@ namespace halyard::cpudriver {
 namespace {
 
 using testing::Builder;
+using testing::inFile;
+using testing::TemporaryFile;
 using enum OperationType;
 
-enum class Weights { FLOAT, BYTES, BYTES_BY_CHANNEL, SHIFTED_BYTES };
-constexpr Weights kStored[] = {Weights::BYTES, Weights::BYTES_BY_CHANNEL};
+// How the model has its weights. With the same steps they have the same values, except where
+// shifted.
+enum class Stored { FLOATS, BYTES, SHIFTED_BYTES };
+enum class Steps { ONE, BY_CHANNEL };
+struct WeightForm {
+  Stored stored;
+  Steps steps = Steps::ONE;
+};
 
-// Makes the same matrix in each form except SHIFTED_BYTES.
-uint32_t weightsOf(Builder& b, Weights form, const Shape& dims, float scale = 0.01F) {
-  const size_t channels = dims[0];
-  const size_t depth = *knownElementCount(dims) / channels;
-  const bool isByChannel = form != Weights::SHIFTED_BYTES && channels % 3 == 0;
-  std::vector<float> scales(channels, scale);
-  for (size_t c = 0; c < channels && isByChannel; ++c)
-    scales[c] *= 1 + 0.5F * static_cast<float>(c % 7);
+uint32_t weightsOf(Builder& b, const WeightForm& form, const Shape& dims, float step = 0.01F) {
+  const size_t depth = *knownElementCount(dims) / dims[0];
+  std::vector<float> steps(dims[0], step);
+  if (form.steps == Steps::BY_CHANNEL) {
+    for (size_t c = 0; c < steps.size(); ++c) steps[c] *= 1 + 0.5F * static_cast<float>(c % 7);
+  }
   std::mt19937 engine(3);
-  std::vector<uint8_t> bytes(channels * depth);
+  std::vector<uint8_t> bytes(steps.size() * depth);
   for (uint8_t& byte : bytes) byte = static_cast<uint8_t>(engine());
-  const auto valueOf = [&](size_t i) { return static_cast<float>(static_cast<int8_t>(bytes[i])); };
-  if (form == Weights::FLOAT) {
+  if (form.stored == Stored::FLOATS) {
     std::vector<float> values;
-    for (size_t i = 0; i < bytes.size(); ++i) values.push_back(scales[i / depth] * valueOf(i));
+    for (size_t i = 0; i < bytes.size(); ++i) {
+      values.push_back(steps[i / depth] * static_cast<float>(static_cast<int8_t>(bytes[i])));
+    }
     return b.floats(dims, values);
   }
-  const bool hasScales = form == Weights::BYTES_BY_CHANNEL || isByChannel;
-  const uint32_t stored = hasScales ? b.bytesByChannel(dims, scales, bytes)
-                                    : b.bytes(OperandType::TENSOR_QUANT8_ASYMM_SIGNED, dims, scale,
-                                              form == Weights::SHIFTED_BYTES ? 3 : 0, bytes);
+  const int32_t zeroPoint = form.stored == Stored::SHIFTED_BYTES ? 3 : 0;
+  const uint32_t stored =
+      form.steps == Steps::BY_CHANNEL
+          ? b.bytesByChannel(dims, steps, bytes)
+          : b.bytes(OperandType::TENSOR_QUANT8_ASYMM_SIGNED, dims, step, zeroPoint, bytes);
   const uint32_t real = b.tensor(dims);
   b.operation(DEQUANTIZE, {stored}, {real});
   return real;
@@ -59,7 +64,7 @@ constexpr uint32_t kUnits = 400;
 
 // One row, whose weights are large enough to stay bytes. `isShared`: two operations take the bytes,
 // and one the floats.
-Made connection(Weights form, bool isShared) {
+Made connection(const WeightForm& form, bool isShared) {
   Builder b;
   const uint32_t weights = weightsOf(b, form, {kUnits, kUnits});
   const uint32_t bias = b.constant({kUnits});
@@ -76,7 +81,7 @@ Made connection(Weights form, bool isShared) {
 }
 
 // Rows that are rounded before the product.
-Made roundedConnection(Weights form) {
+Made roundedConnection(const WeightForm& form) {
   Builder b;
   const uint32_t weights = weightsOf(b, form, {42, 96});
   const uint32_t rounded = b.tensor({6, 96});
@@ -86,9 +91,9 @@ Made roundedConnection(Weights form) {
   return {b.take(), {weights}};
 }
 
-// A sequence of `batch` x 20 steps. The input gate may be coupled to the forget gate. The peephole
-// weights, which are copied as floats, are stored like the matrices.
-Made lstm(Weights form, uint32_t batch, bool hasInputGate) {
+// A sequence of `batch` x 20 steps. The input gate may be coupled to the forget gate. Peephole
+// weights and the first cell state are stored like the matrices, and needed as floats.
+Made lstm(const WeightForm& form, uint32_t batch, bool hasInputGate) {
   constexpr uint32_t kCells = 264;
   Builder b;
   Made made;
@@ -109,7 +114,8 @@ Made lstm(Weights form, uint32_t batch, bool hasInputGate) {
     inputs.push_back(gate > 0 || hasInputGate ? b.constant({kCells}) : b.omitted());
   }
   inputs.insert(inputs.end(), {b.omitted(), b.omitted()});
-  for (int state = 0; state < 2; ++state) inputs.push_back(b.input({batch, kCells}));
+  inputs.push_back(b.input({batch, kCells}));
+  inputs.push_back(weightsOf(b, form, {batch, kCells}, 0.001F));
   inputs.insert(inputs.end(), {b.int32(4), b.floatScalar(0), b.floatScalar(0), b.boolean(false)});
   for (int gate = 0; gate < 4; ++gate) inputs.push_back(b.omitted());
   b.operation(UNIDIRECTIONAL_SEQUENCE_LSTM, inputs, {b.output({batch, 20, kCells})});
@@ -117,7 +123,7 @@ Made lstm(Weights form, uint32_t batch, bool hasInputGate) {
   return made;
 }
 
-Made rnn(Weights form) {
+Made rnn(const WeightForm& form) {
   constexpr uint32_t kCells = 384;
   Builder b;
   const std::vector<uint32_t> weights = {weightsOf(b, form, {kCells, kCells}, 0.0005F),
@@ -171,45 +177,6 @@ void expectAlike(const std::vector<std::vector<float>>& actual,
   }
 }
 
-// The model with its large constants in a file, whose bytes are read when a kernel needs them.
-class InFile {
- public:
-  explicit InFile(const Model& model) : file_(std::tmpfile()) {
-    Model moved = model;
-    uint32_t end = 0;
-    for (Operand& operand : moved.main.operands) {
-      if (operand.lifetime != Lifetime::CONSTANT_COPY || operand.location.length < 1000) continue;
-      const DataLocation from = operand.location;
-      EXPECT_EQ(
-          ::pwrite(::fileno(file_), model.operandValues.data() + from.offset, from.length, end),
-          static_cast<ssize_t>(from.length));
-      operand.lifetime = Lifetime::CONSTANT_REFERENCE;
-      operand.location = {0, end, from.length};
-      end += (from.length + 3) / 4 * 4;
-    }
-    EXPECT_EQ(::ftruncate(::fileno(file_), end), 0);
-    moved.pools = {SharedMemory::ofConstants(
-        *SharedMemory::fromFd(end, PROT_READ, ::fileno(file_), 0).value())};
-    model_ = std::make_shared<const Model>(std::move(moved));
-  }
-  ~InFile() { std::fclose(file_); }
-  InFile(const InFile&) = delete;
-  InFile& operator=(const InFile&) = delete;
-
-  const std::shared_ptr<const Model>& model() const { return model_; }
-
- private:
-  std::FILE* const file_;
-  std::shared_ptr<const Model> model_;
-};
-
-void expectResultsOfFloats(const Made& made, const Made& floats) {
-  const auto expected = outputsOf(floats.model);
-  expectAlike(outputsOf(made.model), expected);
-  if (::testing::Test::HasFatalFailure()) return;
-  expectAlike(outputsOf(InFile(*made.model).model()), expected);
-}
-
 // Whether a maker has asked for the floats of one of the weights.
 bool floatsAreMade(const Made& made) {
   class Recording final : public Packing {
@@ -232,69 +199,59 @@ bool floatsAreMade(const Made& made) {
   });
 }
 
-TEST(QuantisedWeights, OfOneRowAreTakenAsBytes) {
-  for (const Weights form : kStored) {
-    const Made made = connection(form, false);
-    EXPECT_FALSE(floatsAreMade(made));
-    expectResultsOfFloats(made, connection(Weights::FLOAT, false));
+// Checks whether floats are made of the weights, and that results are those of float weights. The
+// constants are in the model, and then in a file. There they are read when a kernel needs them.
+template <typename Make>
+void check(bool areMade, const Make& make) {
+  for (const Steps steps : {Steps::ONE, Steps::BY_CHANNEL}) {
+    const Made made = make(WeightForm{Stored::BYTES, steps});
+    EXPECT_EQ(floatsAreMade(made), areMade);
+    const auto expected = outputsOf(make(WeightForm{Stored::FLOATS, steps}).model);
+    const TemporaryFile file;
+    for (const auto& model : {made.model, inFile(*made.model, file.fd())}) {
+      ASSERT_NO_FATAL_FAILURE(expectAlike(outputsOf(model), expected));
+    }
   }
+}
+
+TEST(QuantisedWeights, OfOneRowAreTakenAsBytes) {
+  check(false, [](const WeightForm& form) { return connection(form, false); });
 }
 
 TEST(QuantisedWeights, LeaveMemoryWhenTheyArePacked) {
-  for (const Weights form : kStored) {
-    const InFile file(*connection(form, false).model);
-    const auto compiled = CompiledModel::compile(file.model(), {});
-    ASSERT_TRUE(compiled.ok()) << compiled.status().toString();
-    // The bytes, and the floats that need not be made.
-    EXPECT_GE((*compiled)->facts().releasedBytes, size_t{kUnits} * kUnits * (1 + sizeof(float)));
-  }
+  const TemporaryFile file;
+  const auto compiled =
+      CompiledModel::compile(inFile(*connection({Stored::BYTES}, false).model, file.fd()), {});
+  ASSERT_TRUE(compiled.ok()) << compiled.status().toString();
+  // The bytes, and the floats that need not be made.
+  EXPECT_GE((*compiled)->facts().releasedBytes, size_t{kUnits} * kUnits * (1 + sizeof(float)));
 }
 
 TEST(QuantisedWeights, MayBeReadAsBytesAndAsFloats) {
-  for (const Weights form : kStored) {
-    const Made made = connection(form, true);
-    EXPECT_TRUE(floatsAreMade(made));
-    expectResultsOfFloats(made, connection(Weights::FLOAT, true));
-  }
+  check(true, [](const WeightForm& form) { return connection(form, true); });
 }
 
 TEST(QuantisedWeights, WithAZeroPointAreFloats) {
-  EXPECT_TRUE(floatsAreMade(connection(Weights::SHIFTED_BYTES, false)));
+  EXPECT_TRUE(floatsAreMade(connection({Stored::SHIFTED_BYTES}, false)));
 }
 
 TEST(QuantisedWeights, OfRoundedRowsAreTakenAsBytes) {
   const Quant8Gemm* const gemm = quant8Gemm(ops::newestSimdLevel());
   const bool multipliesBytes = gemm != nullptr && gemm->factors == Quant8Factors::OPPOSITE;
-  for (const Weights form : kStored) {
-    const Made made = roundedConnection(form);
-    EXPECT_EQ(floatsAreMade(made), !multipliesBytes);
-    expectResultsOfFloats(made, roundedConnection(Weights::FLOAT));
-  }
+  check(!multipliesBytes, roundedConnection);
 }
 
 TEST(QuantisedWeights, OfAnLstmAreTakenAsBytes) {
-  for (const Weights form : kStored) {
-    for (const bool hasInputGate : {false, true}) {
-      const Made made = lstm(form, 1, hasInputGate);
-      EXPECT_FALSE(floatsAreMade(made));
-      expectResultsOfFloats(made, lstm(Weights::FLOAT, 1, hasInputGate));
-    }
+  for (const bool hasInputGate : {false, true}) {
+    check(false, [&](const WeightForm& form) { return lstm(form, 1, hasInputGate); });
   }
 }
 
-TEST(QuantisedWeights, OfAnRnnAreTakenAsBytes) {
-  for (const Weights form : kStored) {
-    const Made made = rnn(form);
-    EXPECT_FALSE(floatsAreMade(made));
-    expectResultsOfFloats(made, rnn(Weights::FLOAT));
-  }
-}
+TEST(QuantisedWeights, OfAnRnnAreTakenAsBytes) { check(false, rnn); }
 
 // Few rows take longer with bytes. The product of the inputs has more rows than that of a step.
 TEST(QuantisedWeights, OfAnLstmWithFewSequencesAreFloats) {
-  const Made made = lstm(Weights::BYTES, 2, true);
-  EXPECT_TRUE(floatsAreMade(made));
-  expectResultsOfFloats(made, lstm(Weights::FLOAT, 2, true));
+  check(true, [](const WeightForm& form) { return lstm(form, 2, true); });
 }
 
 }  // namespace
