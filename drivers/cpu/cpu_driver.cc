@@ -2,6 +2,7 @@
 // is compiled then. The CPU executor computes all other models.
 #include "cpu_driver.h"
 
+#include <algorithm>
 #include <charconv>
 #include <string_view>
 #include <utility>
@@ -143,6 +144,8 @@ Result<hal::DeviceInfo> describe() {
   info.featureLevel = FeatureLevel::FL8;
   info.type = hal::DeviceType::CPU;
   info.extensions = {{std::string(kTfliteExtension), {}}};
+  // Executions of more clients at a time would only take processors and caches from each other.
+  info.usualThreads = std::max(2u, usableProcessors());
   // Measured by halyard bench --capabilities.
   HALYARD_ASSIGN_OR_RETURN(info.capabilities, hal::parseCapabilities(kCapabilitiesJson),
                            "drivers/cpu/capabilities.json");

@@ -101,6 +101,11 @@ struct DeviceInfo {
   // false: no bursts, and so no ring in shared memory; every execution is a call of its own. For
   // drivers whose process must not run more threads than it has to.
   bool bursts = true;
+  // The executions that a driver's process runs at a time before further threads start for work
+  // that may be blocked. 0: twice the number of processors, at least 4, which suits devices that
+  // are waited for. Where executions compute on the processors, more than these are slower. Not
+  // part of the description that clients get.
+  uint32_t usualThreads = 0;
   // Whether it computes in memory of its own. Then it copies arguments in shared memory at each
   // execution, except the kinds in `imports`. It may implement Device::allocateMemory.
   bool ownMemory = false;

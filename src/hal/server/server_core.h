@@ -115,7 +115,8 @@ class ServerCore final : public kj::TaskSet::ErrorHandler {
 
   const std::shared_ptr<Device> device;
   const ServerOptions options;
-  const std::shared_ptr<SessionServices> services = std::make_shared<SessionServices>();
+  const std::shared_ptr<SessionServices> services = std::make_shared<SessionServices>(
+      FairExecutor::Options{.threads = device->info().usualThreads});
 
  private:
   struct Ticket {

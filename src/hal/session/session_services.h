@@ -18,7 +18,8 @@ namespace halyard::hal {
 
 class SessionServices {
  public:
-  SessionServices() = default;
+  explicit SessionServices(const FairExecutor::Options& executor = {})
+      : executor_(std::make_shared<FairExecutor>(executor)) {}
   SessionServices(const SessionServices&) = delete;
   SessionServices& operator=(const SessionServices&) = delete;
 
@@ -39,7 +40,7 @@ class SessionServices {
   const std::shared_ptr<TokenPool> tokens = std::make_shared<TokenPool>();
 
  private:
-  const std::shared_ptr<FairExecutor> executor_ = std::make_shared<FairExecutor>();
+  const std::shared_ptr<FairExecutor> executor_;
   const std::shared_ptr<FenceService> fences_ = std::make_shared<FenceService>(executor_);
   const std::array<std::shared_ptr<SpinGate>, 3> spinGates_ = {
       std::make_shared<SpinGate>(), std::make_shared<SpinGate>(), std::make_shared<SpinGate>()};
