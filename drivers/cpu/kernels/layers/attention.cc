@@ -84,7 +84,9 @@ class AttentionKernel final : public Kernel {
         : sizes(of), places(at), panels(divideUp(of.columns, gemm.panelColumns)) {
       if (at.heads > 1) sizes.rightApart = at.apart();
       if (isRelaxed) {
-        relaxed = RelaxedPanels::make(ops::newestSimdLevel(), of.columns, of.depth, of.rows);
+        // Packing for tiles, at each execution, takes longer than they save.
+        constexpr size_t kWithoutTiles = 0;
+        relaxed = RelaxedPanels::make(ops::newestSimdLevel(), of.columns, of.depth, kWithoutTiles);
       }
       const size_t whole = (panels - 1) * gemm.panelColumns;
       packedBytes = relaxed != nullptr ? relaxed->packedElements() * sizeof(uint16_t)

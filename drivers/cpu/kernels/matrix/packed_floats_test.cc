@@ -92,7 +92,7 @@ TEST(PackedFloats, MultiplyNearlyAlikeIfRelaxed) {
     KernelSite site;
     site.level = level;
     site.isRelaxed = true;
-    for (size_t rows = 1; rows < 40; ++rows) {
+    for (size_t rows = 1; rows < 70; ++rows) {
       checkProducts(matrix, rows, site, 0.25);
       if (HasFatalFailure()) return;
     }

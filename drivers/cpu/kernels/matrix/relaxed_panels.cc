@@ -15,11 +15,13 @@ namespace {
 constexpr size_t kLeastColumns = 32;
 constexpr size_t kLeastDepth = 32;
 constexpr size_t kMostDepth = size_t{1} << 16;  // a thread keeps some prepared rows
-// Fewer leave most of a tile unused.
-constexpr size_t kLeastTileRows = 12;
-// Rows that are a multiple of this many bytes apart lie in the same few places of the first-level
-// cache. They get a cache line between.
-constexpr size_t kAliasing = 2048;
+// For tiles. With fewer rows, reading the weights takes longest, and those of tiles are twice as
+// large. With fewer columns, preparing the rows takes longest.
+constexpr size_t kLeastTileRows = 32;
+constexpr size_t kLeastTileColumns = 48;
+// Rows an even number of cache lines apart lie in few places of the first-level cache. Tiles of
+// them take a fifth longer to load.
+constexpr size_t kAliasing = 128;
 constexpr size_t kLine = 64;
 constexpr size_t kFetchedPanel = 4 * 1024;  // bytes, of the least that is fetched ahead
 
@@ -134,12 +136,17 @@ class SplitPanels final : public RelaxedPanels {
       tile.bias = results.bias + panel * width();
       tile.result.columns = columnsOf(panel);
       const auto multiplyTile = isNarrow(panel) ? kSplitGemm.narrow : kSplitGemm.wide;
+      PanelFetch fetch(tile.packed + placeOf(1), tile.blocks * kSplitFetches,
+                       2 * kSplitDepth * width() * sizeof(uint16_t) / kSplitFetches,
+                       divideUp(count, TileSizes::kMostRows));
+      tile.aheadStep = fetch.step();
       size_t done = 0;
       forTiles(count, TileSizes::kMostUnits, [&](size_t row, const TileSizes& tiles) {
         tile.left = rows + row * tile.leftStride;
         // Results may be in the place of their addends, so that each is stored once.
         tile.skipped = done - row;
         place(row, panel, results, tile.result);
+        tile.ahead = fetch.take();
         multiplyTile(tile, tiles);
         done = row + tiles.rows;
       });
@@ -183,7 +190,7 @@ std::unique_ptr<const RelaxedPanels> RelaxedPanels::make(ops::SimdLevel level, s
                                                          size_t depth, size_t rows) {
   if (columns < kLeastColumns || depth < kLeastDepth || depth > kMostDepth) return nullptr;
   const FloatGemm& gemm = floatGemm(level);
-  if (level == ops::SimdLevel::AMX && rows >= kLeastTileRows) {
+  if (level == ops::SimdLevel::AMX && rows >= kLeastTileRows && columns >= kLeastTileColumns) {
     return std::make_unique<SplitPanels>(gemm, columns, depth);
   }
   const HalfGemm* const half = halfGemm(level);

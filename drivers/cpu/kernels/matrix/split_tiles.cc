@@ -24,6 +24,13 @@ HALYARD_KERNEL_TARGET HALYARD_ALWAYS_INLINE void addTileProducts() {
   if constexpr (kTwoVectors) _tile_dpbf16ps(1, 4, 7);
   if constexpr (kTwoRows && kTwoVectors) _tile_dpbf16ps(3, 5, 7);
 }
+// Of the three products of a block, each fetches its part of the next factors.
+HALYARD_ALWAYS_INLINE const std::byte* fetchSome(const std::byte* ahead, size_t step) {
+  HALYARD_KERNEL_UNROLL
+  for (size_t i = 0; i < kSplitFetches / 3; ++i, ahead += step) __builtin_prefetch(ahead, 0, 2);
+  return ahead;
+}
+
 template <bool kTwoVectors>
 HALYARD_KERNEL_TARGET HALYARD_ALWAYS_INLINE void loadColumns(const uint16_t* packed) {
   constexpr long kPackedStride = 2 * TileSizes::kColumns * sizeof(uint16_t);
@@ -52,14 +59,20 @@ HALYARD_KERNEL_TARGET HALYARD_ALWAYS_INLINE void sumTiles(const SplitTile& tile,
   const uint16_t* high = tile.left;
   const uint16_t* low = tile.left + tile.blocks * kSplitDepth;
   const uint16_t* packed = tile.packed;
+  const bool hasAhead = tile.ahead != nullptr;
+  const auto* ahead = hasAhead ? tile.ahead : reinterpret_cast<const std::byte*>(packed);
+  const size_t aheadStep = hasAhead ? tile.aheadStep : 0;
   for (size_t block = 0; block < tile.blocks; ++block) {
     loadRows<kTwoRows>(low, stride, second);
     loadColumns<kTwoVectors>(packed);
     addTileProducts<kTwoRows, kTwoVectors>();
+    ahead = fetchSome(ahead, aheadStep);
     loadRows<kTwoRows>(high, stride, second);
     addTileProducts<kTwoRows, kTwoVectors>();
+    ahead = fetchSome(ahead, aheadStep);
     loadColumns<kTwoVectors>(packed + kTileElements);
     addTileProducts<kTwoRows, kTwoVectors>();
+    ahead = fetchSome(ahead, aheadStep);
     high += kSplitDepth;
     low += kSplitDepth;
     packed += (kTwoVectors ? 4 : 2) * kTileElements;

@@ -18,14 +18,19 @@ namespace halyard::cpudriver {
 // Depth that is multiplied at once.
 inline constexpr size_t kSplitDepth = 32;
 
+inline constexpr size_t kSplitFetches = 12;  // of a block
+
 struct SplitTile {
   const uint16_t* left;    // the first row: the high parts of `blocks` blocks, and the low parts
   size_t leftStride;       // elements
   const uint16_t* packed;  // by packSplitBlock, a block behind the other
   size_t blocks;           // of kSplitDepth values
-  const float* bias;       // [packed columns]
-  size_t skipped;          // of the rows: the first ones, whose results are not stored
-  TileResult result;       // of the first row
+  // The next factors, to be fetched meanwhile (PanelFetch): kSplitFetches a block.
+  const std::byte* ahead;
+  size_t aheadStep;
+  const float* bias;  // [packed columns]
+  size_t skipped;     // of the rows: the first ones, whose results are not stored
+  TileResult result;  // of the first row
 };
 
 // Null members if the processor's architecture has no such unit.
