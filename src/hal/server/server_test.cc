@@ -2,9 +2,11 @@
 #include "hal/server/server.h"
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <thread>
 
+#include "base/fair_executor.h"
 #include "base/thread_class.h"
 #include "hal/testing/server_fixture.h"
 
@@ -320,6 +322,39 @@ TEST_F(ServerTest, DrainingCancelsWhatIsBeingExecuted) {
   });
   ASSERT_TRUE(launched);
   EXPECT_TRUE(server_->drain(std::chrono::seconds(30)));
+}
+
+// The first preparation lasts until the second one begins. So that one needs a thread more.
+TEST_F(ServerTest, WorkBeyondTheDevicesUsualThreadsWaits) {
+  start(HalVersion::V1_3, 1);
+  std::atomic<int> begun = 0;
+  std::array<FairExecutor::Clock::time_point, 2> times;
+  device_->onPrepare = [&] {
+    const int own = begun.load();
+    times[static_cast<size_t>(own)] = FairExecutor::Clock::now();
+    begun = own + 1;
+    begun.notify_all();
+    if (own == 0) begun.wait(1);
+  };
+  const auto prepareOne = [&] {
+    auto call = device().prepareModel13Request();
+    encodeModel(addModel(4), nullptr, call.initModel());
+    call.setPriority(wire::Priority::MEDIUM);
+    auto answer = kj::newPromiseAndFulfiller<PreparedAnswer>();
+    call.setCallback(kj::heap<PreparedModelCallback>(kj::mv(answer.fulfiller)));
+    return call.send().then([promise = kj::mv(answer.promise)](auto&&) mutable {
+      return promise.then([](PreparedAnswer prepared) { return prepared.status.ok(); });
+    });
+  };
+  const bool prepared = onLoop<bool>([&](RpcLoop::Context&) {
+    auto first = prepareOne();
+    return prepareOne().then([first = kj::mv(first)](bool isSecond) mutable {
+      return first.then([isSecond](bool isFirst) { return isFirst && isSecond; });
+    });
+  });
+  EXPECT_TRUE(prepared);
+  ASSERT_EQ(begun, 2);
+  EXPECT_GE(times[1] - times[0], FairExecutor::kPatience);
 }
 
 TEST_F(ServerTest, OldDeviceDoesNotHaveNewMethods) {

@@ -41,9 +41,10 @@ class ServerTest : public ::testing::Test {
  protected:
   void SetUp() override { start(HalVersion::V1_3); }
 
-  void start(HalVersion version) {
+  void start(HalVersion version, uint32_t usualThreads = 0) {
     stop();
     device_ = std::make_shared<TestDevice>(version);
+    device_->mutableInfo().usualThreads = usualThreads;
     loop_ = RpcLoop::start().value();
     server_ = Server::start(loop_, device_).value();
     int ends[2];
