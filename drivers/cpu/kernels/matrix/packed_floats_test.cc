@@ -92,13 +92,15 @@ TEST(PackedFloats, MultiplyNearlyAlikeIfRelaxed) {
     KernelSite site;
     site.level = level;
     site.isRelaxed = true;
-    for (size_t rows = 1; rows < 70; ++rows) {
+    for (size_t rows = 1; rows < 40; ++rows) {
       checkProducts(matrix, rows, site, 0.25);
       if (HasFatalFailure()) return;
     }
-    // Tiles keep more than float16 does.
-    checkProducts(matrix, 300, site, level == ops::SimdLevel::AMX ? 0.01 : 0.25);
-    if (HasFatalFailure()) return;
+    // Tiles, of 26 to 32 rows, keep more than float16 does.
+    for (size_t rows = 128; rows < 165; ++rows) {
+      checkProducts(matrix, rows, site, level == ops::SimdLevel::AMX ? 0.01 : 0.25);
+      if (HasFatalFailure()) return;
+    }
   }
 }
 

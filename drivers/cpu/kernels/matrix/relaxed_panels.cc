@@ -15,10 +15,12 @@ namespace {
 constexpr size_t kLeastColumns = 32;
 constexpr size_t kLeastDepth = 32;
 constexpr size_t kMostDepth = size_t{1} << 16;  // a thread keeps some prepared rows
-// For tiles. With fewer rows, reading the weights takes longest, and those of tiles are twice as
-// large. With fewer columns, preparing the rows takes longest.
-constexpr size_t kLeastTileRows = 32;
+// For tiles, whose factors are twice as large. Fewer rows take less time than reading these. Fewer
+// columns take less time than preparing the rows. With more depth, few rows fit the second-level
+// cache, so that the factors are read again and again.
+constexpr size_t kLeastTileRows = 128;
 constexpr size_t kLeastTileColumns = 48;
+constexpr size_t kMostTileDepth = 1536;
 // Rows an even number of cache lines apart lie in few places of the first-level cache. Tiles of
 // them take a fifth longer to load.
 constexpr size_t kAliasing = 128;
@@ -190,7 +192,9 @@ std::unique_ptr<const RelaxedPanels> RelaxedPanels::make(ops::SimdLevel level, s
                                                          size_t depth, size_t rows) {
   if (columns < kLeastColumns || depth < kLeastDepth || depth > kMostDepth) return nullptr;
   const FloatGemm& gemm = floatGemm(level);
-  if (level == ops::SimdLevel::AMX && rows >= kLeastTileRows && columns >= kLeastTileColumns) {
+  const bool suitsTiles =
+      rows >= kLeastTileRows && columns >= kLeastTileColumns && depth <= kMostTileDepth;
+  if (level == ops::SimdLevel::AMX && suitsTiles) {
     return std::make_unique<SplitPanels>(gemm, columns, depth);
   }
   const HalfGemm* const half = halfGemm(level);
