@@ -121,8 +121,8 @@ class ChartsTest(unittest.TestCase):
 
     def test_the_table_of_another_text_is_not_taken(self) -> None:
         chart = CHARTS["peers_amx"]
-        with self.assertRaisesRegex(ChartError, "lacks one of the columns memory; found: model"):
-            draw(ROOT, dataclasses.replace(chart, columns=(("memory", 0),), series=("memory",)))
+        with self.assertRaisesRegex(ChartError, "lacks one of the columns limit; found: model"):
+            draw(ROOT, dataclasses.replace(chart, columns=(("limit", 0),), series=("limit",)))
 
 
 class PagesTest(unittest.TestCase):
