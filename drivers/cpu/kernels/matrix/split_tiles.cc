@@ -24,7 +24,9 @@ HALYARD_KERNEL_TARGET HALYARD_ALWAYS_INLINE void addTileProducts() {
   if constexpr (kTwoVectors) _tile_dpbf16ps(1, 4, 7);
   if constexpr (kTwoRows && kTwoVectors) _tile_dpbf16ps(3, 5, 7);
 }
-// Of the three products of a block, each fetches its part of the next factors.
+
+// Each of the three products of a block fetches its part of the next factors. Returns where the
+// next one begins.
 HALYARD_ALWAYS_INLINE const std::byte* fetchSome(const std::byte* ahead, size_t step) {
   HALYARD_KERNEL_UNROLL
   for (size_t i = 0; i < kSplitFetches / 3; ++i, ahead += step) __builtin_prefetch(ahead, 0, 2);

@@ -17,15 +17,15 @@ namespace halyard::cpudriver {
 
 // Depth that is multiplied at once.
 inline constexpr size_t kSplitDepth = 32;
-
-inline constexpr size_t kSplitFetches = 12;  // of a block
+// Places of the next factors that are fetched meanwhile: four for each product.
+inline constexpr size_t kSplitFetches = 12;
 
 struct SplitTile {
   const uint16_t* left;    // the first row: the high parts of `blocks` blocks, and the low parts
   size_t leftStride;       // elements
   const uint16_t* packed;  // by packSplitBlock, a block behind the other
   size_t blocks;           // of kSplitDepth values
-  // The next factors, to be fetched meanwhile (PanelFetch): kSplitFetches a block.
+  // The next factors, to be fetched meanwhile (PanelFetch): kSplitFetches steps a block.
   const std::byte* ahead;
   size_t aheadStep;
   const float* bias;  // [packed columns]
