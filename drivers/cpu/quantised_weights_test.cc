@@ -237,7 +237,7 @@ TEST(QuantisedWeights, WithAZeroPointAreFloats) {
 
 TEST(QuantisedWeights, OfRoundedRowsAreTakenAsBytes) {
   const Quant8Gemm* const gemm = quant8Gemm(ops::newestSimdLevel());
-  const bool multipliesBytes = gemm != nullptr && gemm->factors == Quant8Factors::OPPOSITE;
+  const bool multipliesBytes = gemm != nullptr && gemm->hasReal();
   check(!multipliesBytes, roundedConnection);
 }
 

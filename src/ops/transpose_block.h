@@ -1,4 +1,4 @@
-// Transposed matrices of elements of 1, 2, 4 or 8 bytes, 16 bytes at a time.
+// Transposed matrices of elements of 1, 2, 4 or 8 bytes, 16 or 8 bytes at a time.
 // Thread safety: pure functions. Ownership: none.
 #pragma once
 
@@ -13,10 +13,9 @@ namespace halyard::ops {
 
 namespace internal {
 
-template <typename T>
+template <typename T, size_t kCount>
 struct Lanes {
-  static constexpr size_t kCount = 16 / sizeof(T);
-  typedef T Vector __attribute__((vector_size(16)));
+  typedef T Vector __attribute__((vector_size(kCount * sizeof(T))));
 };
 
 // Interleaves the first or the last halves of two vectors, element by element.
@@ -28,13 +27,12 @@ HALYARD_ALWAYS_INLINE Vector zip(const Vector& a, const Vector& b, std::index_se
       a, b, static_cast<int>(kFirst + kIndex / 2 + (kIndex % 2 == 1 ? kCount : 0))...);
 }
 
-// Transposes one square with as many rows and columns as a vector has elements; strides in
-// elements. Each round of zips moves one bit of an element's position from the row to the column.
-template <typename T>
+// Transposes one square of kCount rows and columns; strides in elements. Each round of zips moves
+// one bit of an element's position from the row to the column.
+template <size_t kCount, typename T>
 HALYARD_ALWAYS_INLINE void transposeSquare(const T* from, size_t fromStride, T* to,
                                            size_t toStride) {
-  using Vector = typename Lanes<T>::Vector;
-  constexpr size_t kCount = Lanes<T>::kCount;
+  using Vector = typename Lanes<T, kCount>::Vector;
   constexpr auto kIndexes = std::make_index_sequence<kCount>();
   Vector rows[kCount];
   for (size_t r = 0; r < kCount; ++r) std::memcpy(&rows[r], from + r * fromStride, sizeof(Vector));
@@ -56,7 +54,7 @@ HALYARD_ALWAYS_INLINE void transposeSquare(const T* from, size_t fromStride, T* 
 template <typename T>
 void transposeBlock(const T* from, size_t fromStride, size_t rows, size_t columns, T* to,
                     size_t toStride) {
-  constexpr size_t kCount = internal::Lanes<T>::kCount;
+  constexpr size_t kCount = 16 / sizeof(T);
   // Tiles of several cache lines on both sides.
   constexpr size_t kTile = 128 / sizeof(T) < 64 ? 64 : 128 / sizeof(T);
   // Elements need not be aligned.
@@ -71,8 +69,18 @@ void transposeBlock(const T* from, size_t fromStride, size_t rows, size_t column
       for (; c + kCount <= columnEnd; c += kCount) {
         size_t r = rowTile;
         for (; r + kCount <= rowEnd; r += kCount) {
-          internal::transposeSquare(from + r * fromStride + c, fromStride, to + c * toStride + r,
-                                    toStride);
+          internal::transposeSquare<kCount>(from + r * fromStride + c, fromStride,
+                                            to + c * toStride + r, toStride);
+        }
+        if constexpr (kCount >= 8) {
+          constexpr size_t kHalf = kCount / 2;
+          if (r + kHalf <= rowEnd) {
+            for (size_t column = c; column < c + kCount; column += kHalf) {
+              internal::transposeSquare<kHalf>(from + r * fromStride + column, fromStride,
+                                               to + column * toStride + r, toStride);
+            }
+            r += kHalf;
+          }
         }
         for (size_t column = c; column < c + kCount; ++column) {
           for (size_t row = r; row < rowEnd; ++row) copyOne(row, column);

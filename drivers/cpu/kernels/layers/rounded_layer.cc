@@ -21,7 +21,6 @@ namespace {
 
 constexpr size_t kTileBytes = 64 * 1024;  // of rows, which should stay in the second-level cache
 constexpr size_t kMostRows = 192;         // of a tile
-constexpr size_t kLeastRows = 8;          // that the micro kernels multiply as fast as more
 constexpr size_t kWantedItems = 32;       // for the threads to share
 // Products of 8 bits that are worth a range, and a second thread.
 constexpr size_t kRangeProducts = 4 * MatrixLayer::kRangeProducts;
@@ -75,8 +74,9 @@ template <typename F>
 void multiplyRows(const BytePanels& panels, const ops::ClampRange<float>& range, size_t rows,
                   size_t stride, const FloatResults& results, ops::KernelServices& services,
                   F fill) {
-  const size_t tileRows = std::clamp(kTileBytes / stride, kLeastRows, kMostRows);
-  const size_t blocks = std::min(divideUp(rows, kLeastRows), kWantedItems);
+  const size_t leastRows = panels.rowsAtOnce();
+  const size_t tileRows = std::clamp(kTileBytes / stride, leastRows, kMostRows);
+  const size_t blocks = std::min(divideUp(rows, leastRows), kWantedItems);
   // With some panels for an item, the rows are filled in for each.
   const size_t parts =
       blocks < kWantedItems / 2 ? std::min(panels.count(), kWantedItems / blocks) : 1;

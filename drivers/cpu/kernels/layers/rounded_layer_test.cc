@@ -54,7 +54,7 @@ TestOperand steppedFilter(RandomOperands& random, const Shape& dims) {
 bool hasByteProducts(ops::SimdLevel level) {
   if (!ops::hasSimdLevel(level)) return false;
   const Quant8Gemm* const gemm = quant8Gemm(level);
-  return gemm != nullptr && gemm->factors == Quant8Factors::OPPOSITE;
+  return gemm != nullptr && gemm->hasReal();
 }
 
 // The case's first input is rounded in rows of `extent`.

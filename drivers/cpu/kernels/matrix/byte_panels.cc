@@ -19,6 +19,12 @@ constexpr size_t kLeastTileRows = 8;         // fewer leave most of a tile unuse
 // With more products a sum might not fit 32 bits.
 constexpr size_t kMostDepth = std::numeric_limits<int32_t>::max() / (255 * 128);
 
+HALYARD_ALWAYS_INLINE void addUp(const int8_t* values, size_t count, int32_t* to) {
+  int32_t sum = 0;
+  for (size_t i = 0; i < count; ++i) sum += values[i];
+  *to = sum;
+}
+
 // Makes the tile that of the rows from row `begin` on. `out`: of the first row.
 void takeRows(size_t begin, const ByteRows& rows, size_t column, float* out, Quant8RealTile& tile) {
   tile.sums.left = rows.first + begin * rows.stride;
@@ -33,7 +39,7 @@ void takeRows(size_t begin, const ByteRows& rows, size_t column, float* out, Qua
 
 std::optional<BytePanels> BytePanels::make(const KernelSite& site, size_t columns) {
   const Quant8Gemm* const gemm = quant8Gemm(site.level);
-  if (gemm == nullptr || gemm->factors != Quant8Factors::OPPOSITE) return std::nullopt;
+  if (gemm == nullptr || !gemm->hasReal()) return std::nullopt;
   const size_t depth = site.inputs[1].elementCount() / columns;
   if (depth > kMostDepth) return std::nullopt;
   ByteColumns bytes = storedBytes(site, {1}, depth);
@@ -51,8 +57,9 @@ BytePanels::BytePanels(const KernelSite& site, const Quant8Gemm& gemm, const Byt
     : gemm_(&gemm),
       columns_(columns.steps.size()),
       depth_(depth),
-      units_(divideUp(depth_, 4)),
-      tiles_(quant8Gemm(site.level, {site.outputs[0].elementCount() / columns_, units_})),
+      units_(divideUp(depth_, gemm.unitValues())),
+      tiles_(
+          quant8Gemm(site.level, {site.outputs[0].elementCount() / columns_, divideUp(depth_, 4)})),
       panels_(divideUp(columns_, gemm.panelColumns)),
       zeros_(gemm.panelColumns) {
   if (!tiles_->usesTiles()) tiles_ = nullptr;
@@ -61,47 +68,51 @@ BytePanels::BytePanels(const KernelSite& site, const Quant8Gemm& gemm, const Byt
   hasHalfPanel_ = rest > 0 && rest <= width / 2;
   const size_t places = panels_ * width;
   columnSteps_ = site.pack<float>(places, [&](float* to) { std::ranges::copy(columns.steps, to); });
-  packed_ = site.pack<uint8_t>(places * units_ * 4, [&](uint8_t* to) {
+  std::vector<float> sums(places);
+  packed_ = site.pack<uint8_t>(places * rowBytes(), [&](uint8_t* to) {
     site.divide(panels_, divideUp(kPackedAtOnce, width * depth_), [&](size_t begin, size_t end) {
-      for (size_t panel = begin; panel < end; ++panel) packPanel(columns, panel, to);
+      for (size_t panel = begin; panel < end; ++panel) packPanel(columns, panel, to, sums.data());
     });
   });
-  columnSums_ = site.pack<float>(places, [&](float* to) {
-    for (size_t panel = 0; panel < panels_; ++panel) sumPanel(panel, to);
-  });
+  columnSums_ = site.pack<float>(places, [&](float* to) { std::ranges::copy(sums, to); });
   site.release(1);
   bias_ = AlignedBuffer<float>(places);
   std::copy_n(site.inputs[2].as<float>(), columns_, bias_.data());
 }
 
-// `packed` is where all begin; it holds zeros.
-void BytePanels::packPanel(const ByteColumns& columns, size_t panel, uint8_t* packed) const {
+// `packed` and `sums` are where those of all panels begin; they hold zeros.
+void BytePanels::packPanel(const ByteColumns& columns, size_t panel, uint8_t* packed,
+                           float* sums) const {
   const size_t begin = panel * gemm_->panelColumns;
   const size_t count = std::min(gemm_->panelColumns, columns_ - begin);
   const size_t width = widthOf(panel);
-  std::vector<uint32_t> factors(count * units_);  // zeros behind the depth
+  std::vector<int8_t> factors(count * rowBytes());  // zeros behind the depth
   for (size_t c = 0; c < count; ++c) {
-    columns.write(begin + c, reinterpret_cast<int8_t*>(factors.data() + c * units_));
+    int8_t* const column = factors.data() + c * rowBytes();
+    columns.write(begin + c, column);
+    int32_t sum = 0;
+    ops::runBest<&addUp>(static_cast<const int8_t*>(column), rowBytes(), &sum);
+    sums[begin + c] = static_cast<float>(sum);
   }
-  ops::transposeBlock(factors.data(), units_, count, units_,
-                      reinterpret_cast<uint32_t*>(packed + begin * units_ * 4), width);
+  const auto transpose = [&]<typename Unit>(Unit*) {
+    ops::transposeBlock(reinterpret_cast<const Unit*>(factors.data()), units_, count, units_,
+                        reinterpret_cast<Unit*>(packed + begin * rowBytes()), width);
+  };
+  if (gemm_->unitValues() == 2) {
+    transpose(static_cast<uint16_t*>(nullptr));
+  } else {
+    transpose(static_cast<uint32_t*>(nullptr));
+  }
 }
 
-void BytePanels::sumPanel(size_t panel, float* to) const {
-  const size_t begin = panel * gemm_->panelColumns;
-  const size_t width = widthOf(panel);
-  const auto* factors = reinterpret_cast<const int8_t*>(packed_.data() + begin * units_ * 4);
-  std::vector<int32_t> sums(width);
-  for (size_t unit = 0; unit < units_; ++unit, factors += width * 4) {
-    for (size_t c = 0; c < width; ++c) {
-      for (size_t i = 0; i < 4; ++i) sums[c] += factors[4 * c + i];
-    }
-  }
-  std::ranges::copy(sums, to + begin);
-}
-
-void BytePanels::multiply(const ByteRows& rows, const ops::ClampRange<float>& range,
+void BytePanels::multiply(const ByteRows& bytes, const ops::ClampRange<float>& range,
                           size_t panelBegin, size_t panelEnd, float* out) const {
+  ByteRows rows = bytes;
+  if (gemm_->factors == Quant8Factors::WIDE) {
+    const WideRows wide = widenRows(*gemm_, bytes.first, bytes.stride, depth_, bytes.count, false);
+    rows.first = wide.first;
+    rows.stride = wide.stride;
+  }
   const size_t width = gemm_->panelColumns;
   Quant8RealTile tile;
   tile.sums = {.left = nullptr,
@@ -121,7 +132,7 @@ void BytePanels::multiply(const ByteRows& rows, const ops::ClampRange<float>& ra
   const TileUse use;  // of all panels
   for (size_t panel = panelBegin; panel < panelEnd; ++panel) {
     const size_t column = panel * width;
-    tile.sums.packed = packed_.data() + column * units_ * 4;
+    tile.sums.packed = packed_.data() + column * rowBytes();
     tile.columnStep = columnSteps_.data() + column;
     tile.columnSum = columnSums_.data() + column;
     tile.bias = bias_.data() + column;
@@ -139,7 +150,7 @@ void BytePanels::multiply(const ByteRows& rows, const ops::ClampRange<float>& ra
     }
     const auto& micro = isHalf(panel) ? gemm_->real.half : gemm_->real.whole;
     const size_t most = isHalf(panel) ? gemm_->maxHalfRows : gemm_->maxRows;
-    const size_t stepBytes = width * 4;
+    const size_t stepBytes = width * gemm_->unitValues();
     const bool fetches = units_ * stepBytes >= kFetchedPanel;
     PanelFetch fetch(fetches ? tile.sums.packed + units_ * stepBytes : nullptr, units_, stepBytes,
                      divideUp(rows.count, most));

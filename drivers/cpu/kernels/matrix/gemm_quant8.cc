@@ -5,6 +5,8 @@
 #include <utility>
 
 #include "kernels/matrix/quant8_tiles.h"
+#include "kernels/vectors/aligned_buffer.h"
+#include "kernels/vectors/even_pieces.h"
 #include "kernels/vectors/float_vectors.h"
 #include "kernels/vectors/quant8_vectors.h"
 
@@ -22,6 +24,17 @@ using namespace avx512;  // NOLINT(google-build-using-namespace): the same vecto
 }  // namespace
 }  // namespace amx
 #endif
+
+WideRows widenRows(const Quant8Gemm& gemm, const uint8_t* left, size_t stride, size_t depth,
+                   size_t rows, bool isSigned) {
+  constexpr size_t kAliasing = 1024;  // see rowStride
+  size_t values = divideUp(depth, gemm.unitValues()) * gemm.unitValues();
+  if (values % kAliasing == 0) values += 32;
+  auto& buffer = threadOwned<AlignedBuffer<int16_t>, struct WideBuffer>();
+  if (buffer.size() < rows * values) buffer = AlignedBuffer<int16_t>(rows * values);
+  gemm.widenRows(left, stride, depth, rows, isSigned, buffer.data(), values);
+  return {reinterpret_cast<const uint8_t*>(buffer.data()), values * sizeof(int16_t)};
+}
 
 const Quant8Gemm* quant8Gemm([[maybe_unused]] ops::SimdLevel level) {
 #if defined(__x86_64__)

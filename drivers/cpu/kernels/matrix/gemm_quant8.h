@@ -3,12 +3,14 @@
 // Thread safety: pure functions.
 // Ownership: borrows everything.
 //
-// Rows and columns are multiplied by units of 4 bytes (Quant8Factors). Where these are 4 values,
-// zero points are taken out of the sums afterwards: sum (a - za)(w - zw) is
+// Rows and columns are multiplied by units of 4 bytes (Quant8Factors), which are 4 values. With
+// WIDE factors they are 2 values of 16 bits. Rows are widened before, and the signed bytes of a
+// column when they are loaded.
+//
+// Zero points are taken out of the sums afterwards: sum (a - za)(w - zw) is
 //   sum a w  -  zw sum a  -  za sum w  +  depth za zw
 // where the second term is for each row (rowTerms), the others for each column (in `bias`). All
-// arithmetic is modulo 2^32, so that only the final sum has to fit. Where units are 2 values, the
-// weights have no zero point any more, and the rest is the same.
+// arithmetic is modulo 2^32, so that only the final sum has to fit.
 #pragma once
 
 #include <cstddef>
@@ -29,10 +31,11 @@ inline size_t placeInPanel(size_t column, size_t width) {
 }
 
 struct Quant8Tile {
-  const uint8_t* left;      // the first row: [pieces][units][4]
-  size_t leftStride;        // bytes
-  const uint8_t* packed;    // [pieces][units][places][4]; 0 behind the depth
-  size_t units;             // of 4 bytes, in a piece
+  const uint8_t* left;  // the first row: [pieces][units][4]
+  size_t leftStride;    // bytes
+  // [pieces][units][places][Quant8Gemm::unitValues()]; 0 behind the depth
+  const uint8_t* packed;
+  size_t units;             // of 4 bytes of a row, in a piece
   const int32_t* bias;      // [places]
   const float* multiplier;  // [places]
   const int32_t* rowTerms;  // [rows], added to all of a row's sums; may be null
@@ -104,13 +107,13 @@ struct Quant8Gemm {
   // For rows in pieces, that are unsigned where factors are OPPOSITE and signed where they are
   // SAME; null where they are WIDE.
   Micros pieces;
-  // sums[r] = factor * sum of the row's `depth` bytes, modulo 2^32; null where factors are WIDE.
+  // sums[r] = factor * sum of the row's `depth` bytes, modulo 2^32.
   void (*sumRows)(const uint8_t* left, size_t stride, size_t depth, size_t rows, bool isSigned,
                   int32_t factor, int32_t* sums);
   // to[r][k], rows `toStride` values apart, for units of WIDE factors; otherwise null.
   void (*widenRows)(const uint8_t* left, size_t stride, size_t depth, size_t rows, bool isSigned,
                     int16_t* to, size_t toStride);
-  RealMicros real;  // null unless factors are OPPOSITE
+  RealMicros real;  // may be null
   // In place of micro kernels where factors are SIGNED_RIGHT, and otherwise null. Rows may be in
   // pieces. Real results are of panels for the real micro kernels.
   TileMicros unsignedTiles = {};
@@ -118,8 +121,19 @@ struct Quant8Gemm {
   RealTileMicros realTiles = {};
 
   bool usesTiles() const { return factors == Quant8Factors::SIGNED_RIGHT; }
+  // Values of a unit, which is as many bytes of a packed column.
   size_t unitValues() const { return factors == Quant8Factors::WIDE ? 2 : 4; }
+  bool hasReal() const { return real.whole[1] != nullptr; }
 };
+
+// Rows for WIDE factors, with 16 bits for each value.
+struct WideRows {
+  const uint8_t* first;
+  size_t stride;  // bytes
+};
+// Of rows of bytes. The memory is the calling thread's, until the next call.
+WideRows widenRows(const Quant8Gemm& gemm, const uint8_t* left, size_t stride, size_t depth,
+                   size_t rows, bool isSigned);
 
 // Of vectors. Null where the architecture has none.
 const Quant8Gemm* quant8Gemm(ops::SimdLevel level);

@@ -12,13 +12,6 @@
 namespace halyard::cpudriver {
 namespace {
 
-// For `count` values; of the calling thread, until the next call.
-int16_t* wideBuffer(size_t count) {
-  auto& buffer = threadOwned<AlignedBuffer<int16_t>, struct WideBuffer>();
-  if (buffer.size() < count) buffer = AlignedBuffer<int16_t>(count);
-  return buffer.data();
-}
-
 class Quant8Layer final : public MatrixLayer {
  public:
   // `sum` is of the own result and an addend, where there is one.
@@ -65,10 +58,13 @@ class Quant8Layer final : public MatrixLayer {
                 size_t panelEnd, std::byte* out) const override {
     const auto* bytes = reinterpret_cast<const uint8_t*>(left);
     int32_t terms[kMostRows];
-    if (isWide()) {
-      bytes = widen(bytes, &stride, rows);
-    } else if (rowFactor_ != 0) {
+    if (rowFactor_ != 0) {
       gemm_.sumRows(bytes, stride, depthBytes_, rows, isSigned_, rowFactor_, terms);
+    }
+    if (isWide()) {
+      const WideRows wide = widenRows(gemm_, bytes, stride, depthBytes_, rows, isSigned_);
+      bytes = wide.first;
+      stride = wide.stride;
     }
     panelsOfWeights_.multiply({bytes, stride, rows, isSigned_, rowFactor_ != 0 ? terms : nullptr},
                               panelBegin, panelEnd, reinterpret_cast<uint8_t*>(out));
@@ -76,17 +72,6 @@ class Quant8Layer final : public MatrixLayer {
 
  private:
   bool isWide() const { return gemm_.factors == Quant8Factors::WIDE; }
-
-  // The rows with 16 bits for each value, and how far apart they are then, in bytes.
-  const uint8_t* widen(const uint8_t* left, size_t* stride, size_t rows) const {
-    constexpr size_t kAliasing = 1024;  // see rowStride
-    size_t values = panelsOfWeights_.rowBytes() / sizeof(int16_t);
-    if (values % kAliasing == 0) values += 32;
-    int16_t* const wide = wideBuffer(rows * values);
-    gemm_.widenRows(left, *stride, depthBytes_, rows, isSigned_, wide, values);
-    *stride = values * sizeof(int16_t);
-    return reinterpret_cast<const uint8_t*>(wide);
-  }
 
   const Quant8Gemm& gemm_;
   const ops::SimdLevel level_;
@@ -116,8 +101,11 @@ std::unique_ptr<MatrixLayer> makeLayer(const KernelSite& site, const Quant8Gemm&
                       site.fused.activation.value_or(ops::FuseCode::NONE), 1);
     if (!sum) return nullptr;
   }
+  // Where factors are WIDE, panels hold signed bytes for rows of either kind.
+  const Quant8Factors factors =
+      gemm.factors == Quant8Factors::WIDE ? Quant8Factors::SIGNED_RIGHT : gemm.factors;
   const auto weights = readQuant8Weights(own, columns, site.inputs[1].elementCount() / columns,
-                                         activation, {gemm.factors, image});
+                                         activation, {factors, image});
   if (!weights || (!mayHaveZeroPoint && weights->zeroPoint != 0)) return nullptr;
   return std::make_unique<Quant8Layer>(site, gemm, *weights, columns, sum);
 }

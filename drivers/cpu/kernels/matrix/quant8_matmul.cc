@@ -18,18 +18,10 @@ namespace {
 
 constexpr size_t kProductsForThread = 1600'000;
 constexpr size_t kBytesForThread = 64 * 1024;
-constexpr size_t kUnitBytes = 4;
+constexpr size_t kUnitBytes = 4;  // of a row
 
 HALYARD_ALWAYS_INLINE void flipBytes(const uint8_t* from, size_t count, uint8_t flip, uint8_t* to) {
   for (size_t i = 0; i < count; ++i) to[i] = from[i] ^ flip;
-}
-HALYARD_ALWAYS_INLINE void subtractFromAll(int16_t* values, size_t count, int16_t amount) {
-  for (size_t i = 0; i < count; ++i) values[i] = static_cast<int16_t>(values[i] - amount);
-}
-HALYARD_ALWAYS_INLINE void addUp(const int16_t* values, size_t count, int32_t* sum) {
-  int32_t total = 0;
-  for (size_t i = 0; i < count; ++i) total += values[i];
-  *sum = total;
 }
 
 // A matrix as the micro kernels want their left side.
@@ -41,8 +33,8 @@ struct LeftRows {
 
 // The bits that are flipped in the right side's bytes. Both sides have the same type.
 uint8_t flipOfRight(Quant8Factors factors, bool isSigned) {
-  const bool flips =
-      factors == Quant8Factors::OPPOSITE || (factors == Quant8Factors::SIGNED_RIGHT && !isSigned);
+  const bool wantsSigned = factors == Quant8Factors::SIGNED_RIGHT || factors == Quant8Factors::WIDE;
+  const bool flips = factors == Quant8Factors::OPPOSITE || (wantsSigned && !isSigned);
   return flips ? 0x80 : 0;
 }
 
@@ -97,20 +89,22 @@ class Quant8MatmulKernel final : public Kernel {
     }
     const size_t stride = matmulRowStride(units_ * kUnitBytes, kUnitBytes);
     LeftRows arranged = {left, depth, nullptr};
+    if (rightZeroPoint_ != 0) {
+      auto* const terms = static_cast<int32_t*>(services.scratch(rows * sizeof(int32_t)));
+      forRows(rows, services, [&](size_t begin, size_t end) {
+        gemm_.sumRows(left + begin * depth, depth, depth, end - begin, isSigned_, -rightZeroPoint_,
+                      terms + begin);
+      });
+      arranged.terms = terms;
+    }
     if (isWide() || stride != depth) {
       auto* const to = static_cast<uint8_t*>(services.scratch(rows * stride));
       forRows(rows, services, [&](size_t begin, size_t end) {
         copyRows(left + begin * depth, end - begin, to + begin * stride, stride);
       });
-      arranged = {to, stride, nullptr};
+      arranged.first = to;
+      arranged.stride = stride;
     }
-    if (isWide() || rightZeroPoint_ == 0) return arranged;
-    auto* const terms = static_cast<int32_t*>(services.scratch(rows * sizeof(int32_t)));
-    forRows(rows, services, [&](size_t begin, size_t end) {
-      gemm_.sumRows(arranged.first + begin * arranged.stride, arranged.stride, depth, end - begin,
-                    isSigned_, -rightZeroPoint_, terms + begin);
-    });
-    arranged.terms = terms;
     return arranged;
   }
 
@@ -132,15 +126,15 @@ class Quant8MatmulKernel final : public Kernel {
   // The buffers of a thread for one panel.
   struct Buffers {
     uint8_t* bytes;    // [columns][depth], where they have to be transposed
-    uint8_t* columns;  // [columns][units][4]
-    uint32_t* packed;  // [units][places]
+    uint8_t* columns;  // [columns][units][unitValues]
+    uint8_t* packed;   // [units][places][unitValues]
   };
   Buffers buffers() const {
     const size_t width = gemm_.panelColumns;
-    const size_t packed = width * units_ * kUnitBytes;
+    const size_t packed = width * columnBytes();
     auto* const memory =
         reinterpret_cast<uint8_t*>(threadBuffer(2 * packed + width * sizes_.depth));
-    return {memory + 2 * packed, memory + packed, reinterpret_cast<uint32_t*>(memory)};
+    return {memory + 2 * packed, memory + packed, memory};
   }
 
   void runItem(const LeftRows& left, const uint8_t* right, const MatmulItem& item,
@@ -154,16 +148,25 @@ class Quant8MatmulKernel final : public Kernel {
       return isHalf ? column : placeInPanel(column, width);
     };
     const size_t places = isHalf ? width / 2 : width;
-    if (item.columns < places) std::fill_n(memory.packed, places * units_, 0u);
-    for (size_t column = 0; column < item.columns; column += 4) {
-      ops::transposeBlock(reinterpret_cast<const uint32_t*>(memory.columns) + column * units_,
-                          units_, std::min<size_t>(4, item.columns - column), units_,
-                          memory.packed + placeOf(column), places);
+    if (item.columns < places) std::fill_n(memory.packed, places * columnBytes(), uint8_t{0});
+    const auto transpose = [&](auto* units, auto* to) {
+      for (size_t column = 0; column < item.columns; column += 4) {
+        ops::transposeBlock(units + column * units_, units_,
+                            std::min<size_t>(4, item.columns - column), units_,
+                            to + placeOf(column), places);
+      }
+    };
+    if (gemm_.unitValues() == 2) {
+      transpose(reinterpret_cast<const uint16_t*>(memory.columns),
+                reinterpret_cast<uint16_t*>(memory.packed));
+    } else {
+      transpose(reinterpret_cast<const uint32_t*>(memory.columns),
+                reinterpret_cast<uint32_t*>(memory.packed));
     }
     int32_t bias[kMostColumns] = {};
     for (size_t column = 0; column < item.columns; ++column) {
       const auto sum = static_cast<uint32_t>(sums[column]) -
-                       static_cast<uint32_t>(sizes_.depth) * static_cast<uint32_t>(zeroPointLeft());
+                       static_cast<uint32_t>(sizes_.depth) * static_cast<uint32_t>(rightZeroPoint_);
       bias[placeOf(column)] =
           static_cast<int32_t>(static_cast<uint32_t>(bias_[item.column + column]) -
                                static_cast<uint32_t>(leftZeroPoint_) * sum);
@@ -171,8 +174,7 @@ class Quant8MatmulKernel final : public Kernel {
     multiply(left, memory, bias, item, output);
   }
 
-  // The zero point that is left in the packed columns.
-  int32_t zeroPointLeft() const { return isWide() ? 0 : rightZeroPoint_; }
+  size_t columnBytes() const { return units_ * gemm_.unitValues(); }
 
   // The panel's columns in rows of units, and the sum of each.
   void arrangeColumns(const uint8_t* right, const MatmulItem& item, const Buffers& memory,
@@ -184,19 +186,7 @@ class Quant8MatmulKernel final : public Kernel {
                           depth);
       bytes = memory.bytes;
     }
-    const size_t stride = units_ * kUnitBytes;
-    if (isWide()) {
-      auto* const wide = reinterpret_cast<int16_t*>(memory.columns);
-      const size_t values = stride / sizeof(int16_t);
-      gemm_.widenRows(bytes, depth, depth, item.columns, isSigned_, wide, values);
-      for (size_t column = 0; column < item.columns; ++column) {
-        int16_t* const row = wide + column * values;
-        ops::runBest<&subtractFromAll>(row, depth, static_cast<int16_t>(rightZeroPoint_));
-        std::fill(row + depth, row + values, int16_t{0});
-        ops::runBest<&addUp>(static_cast<const int16_t*>(row), depth, sums + column);
-      }
-      return;
-    }
+    const size_t stride = columnBytes();
     for (size_t column = 0; column < item.columns; ++column) {
       uint8_t* const row = memory.columns + column * stride;
       ops::runBest<&flipBytes>(bytes + column * depth, depth, flip_, row);
@@ -210,7 +200,7 @@ class Quant8MatmulKernel final : public Kernel {
     const bool isHalf = 2 * item.columns <= gemm_.panelColumns;
     Quant8Tile tile;
     tile.leftStride = left.stride;
-    tile.packed = reinterpret_cast<const uint8_t*>(memory.packed);
+    tile.packed = memory.packed;
     tile.units = units_;
     tile.bias = bias;
     tile.multiplier = multiplier_.data();

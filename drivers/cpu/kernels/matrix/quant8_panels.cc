@@ -16,19 +16,15 @@ namespace {
 constexpr size_t kPackedAtOnce = 16 * 1024;
 constexpr size_t kSummedAtOnce = 64 * 1024;
 
-// Four values of bytes: stored ones plus the shift, modulo 256, all four at once.
+// Stored bytes plus the shift, modulo 256, all of a unit at once.
+template <size_t kUnit>
 void readUnit(const Quant8Weights& weights, const uint8_t* from, uint8_t* unit) {
   constexpr uint32_t kLow = 0x7f7f7f7f;
   const uint32_t shift = static_cast<uint8_t>(weights.shift) * 0x01010101u;
   uint32_t bytes = 0;
-  std::memcpy(&bytes, from, sizeof bytes);
+  std::memcpy(&bytes, from, kUnit);
   bytes = ((bytes & kLow) + (shift & kLow)) ^ ((bytes ^ shift) & ~kLow);
-  std::memcpy(unit, &bytes, sizeof bytes);
-}
-
-void readUnit(const Quant8Weights& weights, const uint8_t* from, int16_t* unit) {
-  const auto first = static_cast<size_t>(from - weights.stored);
-  for (size_t i = 0; i < 2; ++i) unit[i] = static_cast<int16_t>(weights.value(first + i));
+  std::memcpy(unit, &bytes, kUnit);
 }
 
 }  // namespace
@@ -45,13 +41,13 @@ Quant8Panels::Quant8Panels(const KernelSite& site, const Quant8Gemm& gemm,
   const size_t rest = columns % width;
   hasHalfPanel_ = rest > 0 && rest <= width / 2;
   const size_t places = panels_ * width - (hasHalfPanel_ ? width / 2 : 0);
-  packed_ = site.pack<uint8_t>(places * units_ * 4, [&](uint8_t* to) {
+  packed_ = site.pack<uint8_t>(places * units_ * gemm_.unitValues(), [&](uint8_t* to) {
     site.divide(panels_, divideUp(kPackedAtOnce, width * depth_), [&](size_t begin, size_t end) {
       for (size_t panel = begin; panel < end; ++panel) {
-        if (gemm_.factors == Quant8Factors::WIDE) {
-          packPanel(weights, panel, reinterpret_cast<int16_t*>(to));
+        if (gemm_.unitValues() == 2) {
+          packPanel<uint16_t>(weights, panel, to);
         } else {
-          packPanel(weights, panel, to);
+          packPanel<uint32_t>(weights, panel, to);
         }
       }
     });
@@ -120,7 +116,7 @@ Quant8Tile Quant8Panels::tileOf(const Quant8Rows& rows) const {
 
 void Quant8Panels::setPanel(size_t panel, Quant8Tile* tile) const {
   const size_t column = panel * gemm_.panelColumns;
-  tile->packed = packed_.data() + column * units_ * 4;
+  tile->packed = packed_.data() + column * units_ * gemm_.unitValues();
   tile->bias = bias_.data() + column;
   tile->multiplier = multiplier_.data() + column;
   tile->columns = std::min(gemm_.panelColumns, columns_ - column);
@@ -133,16 +129,16 @@ size_t Quant8Panels::placeOf(size_t column) const {
 }
 
 // `packed` is where all begin; it holds zeros.
-template <typename T>
-void Quant8Panels::packPanel(const Quant8Weights& weights, size_t panel, T* packed) const {
-  constexpr size_t kUnit = 4 / sizeof(T);
+template <typename Unit>
+void Quant8Panels::packPanel(const Quant8Weights& weights, size_t panel, uint8_t* packed) const {
+  constexpr size_t kUnit = sizeof(Unit);
   const size_t begin = panel * gemm_.panelColumns;
   const size_t count = std::min(gemm_.panelColumns, columns_ - begin);
   const size_t width = widthOf(panel);
   const uint8_t* const from = weights.stored + begin * depth_;
-  T* const to = packed + begin * units_ * kUnit;
-  if constexpr (kUnit == 4) {
-    if (count == width && depth_ % kUnit == 0) return packWholePanel(weights, panel, from, to);
+  uint8_t* const to = packed + begin * units_ * kUnit;
+  if (count == width && depth_ % kUnit == 0) {
+    return packWholePanel<Unit>(weights, panel, from, to);
   }
   std::vector<size_t> places;
   for (size_t c = 0; c < count; ++c) places.push_back((placeOf(begin + c) - begin) * kUnit);
@@ -150,14 +146,14 @@ void Quant8Panels::packPanel(const Quant8Weights& weights, size_t panel, T* pack
   for (size_t unit = 0; unit < units_; ++unit) {
     const size_t k = unit * kUnit;
     const size_t values = std::min(kUnit, depth_ - k);
-    T* const line = to + unit * width * kUnit;
+    uint8_t* const line = to + unit * width * kUnit;
     for (size_t c = 0; c < count; ++c) {
-      T unitValues[kUnit] = {};
+      uint8_t unitValues[kUnit] = {};
       if (values == kUnit) {
-        readUnit(weights, from + c * depth_ + k, unitValues);
+        readUnit<kUnit>(weights, from + c * depth_ + k, unitValues);
       } else {
         for (size_t i = 0; i < values; ++i) {
-          unitValues[i] = static_cast<T>(weights.value((begin + c) * depth_ + k + i));
+          unitValues[i] = static_cast<uint8_t>(weights.value((begin + c) * depth_ + k + i));
         }
       }
       std::memcpy(line + places[c], unitValues, sizeof(unitValues));
@@ -167,6 +163,7 @@ void Quant8Panels::packPanel(const Quant8Weights& weights, size_t panel, T* pack
 
 // Columns of whole units, as many as the panel has. Some columns at a time, whose places are
 // neighbours, form a matrix of units that is transposed.
+template <typename Unit>
 void Quant8Panels::packWholePanel(const Quant8Weights& weights, size_t panel, const uint8_t* from,
                                   uint8_t* to) const {
   constexpr size_t kColumns = 4;
@@ -176,15 +173,15 @@ void Quant8Panels::packWholePanel(const Quant8Weights& weights, size_t panel, co
   const auto shift = static_cast<uint8_t>(weights.shift);
   for (size_t unit = 0; unit < units_; unit += kUnitsAtOnce) {
     const size_t units = std::min(kUnitsAtOnce, units_ - unit);
-    uint8_t* const lines = to + unit * width * 4;
+    uint8_t* const lines = to + unit * width * sizeof(Unit);
     for (size_t c = 0; c < width; c += kColumns) {
-      const uint8_t* const columns = from + c * depth_ + unit * 4;
-      uint8_t* const places = lines + (placeOf(begin + c) - begin) * 4;
-      ops::transposeBlock(reinterpret_cast<const uint32_t*>(columns), depth_ / 4, kColumns, units,
-                          reinterpret_cast<uint32_t*>(places), width);
+      const uint8_t* const columns = from + c * depth_ + unit * sizeof(Unit);
+      uint8_t* const places = lines + (placeOf(begin + c) - begin) * sizeof(Unit);
+      ops::transposeBlock(reinterpret_cast<const Unit*>(columns), depth_ / sizeof(Unit), kColumns,
+                          units, reinterpret_cast<Unit*>(places), width);
     }
     if (shift == 0) continue;
-    for (size_t i = 0; i < units * width * 4; ++i) {
+    for (size_t i = 0; i < units * width * sizeof(Unit); ++i) {
       lines[i] = static_cast<uint8_t>(lines[i] + shift);
     }
   }

@@ -29,6 +29,10 @@ using Shorts = __m256i;
 HALYARD_AVX2 Ints loadInts(const void* from) {
   return _mm256_loadu_si256(static_cast<const __m256i*>(from));
 }
+// Signed bytes as values of 16 bits.
+HALYARD_AVX2 Ints loadWidened(const void* from) {
+  return _mm256_cvtepi8_epi16(_mm_loadu_si128(static_cast<const __m128i*>(from)));
+}
 HALYARD_AVX2 void storeInts(void* to, Ints v) { _mm256_storeu_si256(static_cast<__m256i*>(to), v); }
 HALYARD_AVX2 Ints fillInts(int32_t value) { return _mm256_set1_epi32(value); }
 HALYARD_AVX2 Ints addInts(Ints a, Ints b) { return _mm256_add_epi32(a, b); }

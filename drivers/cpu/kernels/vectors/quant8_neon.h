@@ -31,6 +31,10 @@ using Shorts = int16x8_t;
 HALYARD_ALWAYS_INLINE Ints loadInts(const void* from) {
   return vreinterpretq_s32_u8(vld1q_u8(static_cast<const uint8_t*>(from)));
 }
+// Signed bytes as values of 16 bits.
+HALYARD_ALWAYS_INLINE Ints loadWidened(const void* from) {
+  return vreinterpretq_s32_s16(vmovl_s8(vld1_s8(static_cast<const int8_t*>(from))));
+}
 HALYARD_ALWAYS_INLINE void storeInts(void* to, Ints v) {
   vst1q_u8(static_cast<uint8_t*>(to), vreinterpretq_u8_s32(v));
 }

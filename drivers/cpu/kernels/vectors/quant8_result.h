@@ -13,7 +13,7 @@ enum class Quant8Factors {
   OPPOSITE,      // 4 bytes, of one side unsigned and of the other signed
   SAME,          // 4 bytes, both unsigned or both signed
   SIGNED_RIGHT,  // 4 bytes, of the right side signed and of the left side of either kind
-  WIDE           // 2 values of 16 bits
+  WIDE           // 2 values of 16 bits, for which bytes are widened
 };
 
 // Turns a sum of products in units of input times filter into an 8 bit value, bit for bit as

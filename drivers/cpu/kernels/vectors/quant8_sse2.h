@@ -26,6 +26,11 @@ using Shorts = __m128i;
 HALYARD_ALWAYS_INLINE Ints loadInts(const void* from) {
   return _mm_loadu_si128(static_cast<const __m128i*>(from));
 }
+// Signed bytes as values of 16 bits.
+HALYARD_ALWAYS_INLINE Ints loadWidened(const void* from) {
+  const __m128i bytes = _mm_loadl_epi64(static_cast<const __m128i*>(from));
+  return _mm_srai_epi16(_mm_unpacklo_epi8(bytes, bytes), 8);
+}
 HALYARD_ALWAYS_INLINE void storeInts(void* to, Ints v) {
   _mm_storeu_si128(static_cast<__m128i*>(to), v);
 }

@@ -5,6 +5,7 @@
 // Ownership: values.
 //
 //   Ints, kIntLanes        int32 values; also units of 4 bytes, which are 4 or (WIDE) 2 factors
+//   loadWidened            (WIDE) signed bytes as units of 2 factors
 //   Sums                   sums of products, with startSums, addProducts and finishSums
 //   multiplyFour           (not WIDE) the totals of four Sums times a factor, modulo 2^32
 //   Block                  4 * kIntLanes bytes: makeUnits interleaves those of 4 (WIDE: 2) Blocks
