@@ -1,4 +1,6 @@
 // Float depthwise rows, for each instruction set.
+#include <type_traits>
+
 #include "kernels/layers/depthwise_rows.h"
 #include "kernels/vectors/float_vectors.h"
 
@@ -17,13 +19,13 @@ FloatDepthwise floatDepthwise(ops::SimdLevel level) {
   return portable::floatDepthwiseRow;
 }
 
-FloatSliceFunction floatSlice(ops::SimdLevel level) {
+FloatSlices floatSlices(ops::SimdLevel level) {
 #if defined(__x86_64__)
-  if (level >= ops::SimdLevel::AVX512) return avx512::computeSlice;
-  if (level >= ops::SimdLevel::AVX2) return avx2::computeSlice;
+  if (level >= ops::SimdLevel::AVX512) return avx512::kFloatSlices;
+  if (level >= ops::SimdLevel::AVX2) return avx2::kFloatSlices;
 #endif
   (void)level;
-  return portable::computeSlice;
+  return portable::kFloatSlices;
 }
 
 }  // namespace halyard::cpudriver

@@ -39,7 +39,7 @@ struct FloatSlice {
   bool isStepTwo;        // whether positions are two columns apart instead of one
   bool hasFirst;         // whether the first position's first column is inside
   bool hasLast;          // whether the last position's last column is
-  const float* zeros;    // as many as the widest vector has elements
+  const float* zeros;    // as many as there are channels, in whole vectors
   size_t line;           // elements from one line of the image to the next
   int64_t height;        // of the image
   int64_t top;           // where the first line's first tap is; negative above the image
@@ -57,7 +57,10 @@ struct FloatSlice {
   size_t outStep;  // elements from a position to the next
   size_t outLine;  // elements from a line to the next
 };
-using FloatSliceFunction = void (*)(const FloatSlice& slice);
-FloatSliceFunction floatSlice(ops::SimdLevel level);
+struct FloatSlices {
+  void (*compute)(const FloatSlice& slice);
+  size_t channels;  // of a slice, at most
+};
+FloatSlices floatSlices(ops::SimdLevel level);
 
 }  // namespace halyard::cpudriver

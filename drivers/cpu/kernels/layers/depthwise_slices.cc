@@ -12,9 +12,8 @@
 namespace halyard::cpudriver {
 namespace {
 
-constexpr size_t kLanes = 16;           // of the widest vectors
-constexpr size_t kChannelsOfItem = 64;  // for the threads to share
-constexpr size_t kBandLines = 16;       // of the output, in an item
+constexpr size_t kLanes = 16;      // of the widest vectors
+constexpr size_t kBandLines = 16;  // of the output, in an item
 // Products that are worth a range, and a second thread.
 constexpr size_t kRangeWork = 1 << 15;
 constexpr size_t kThreadWork = 1 << 16;
@@ -40,6 +39,7 @@ class SliceDepthwise final : public DepthwiseLines {
   SliceDepthwise(const KernelSite& site, const ConvSite& conv);
 
   const ConvSite& conv() const { return conv_; }
+  size_t channelsAtOnce() const { return slices_.channels; }
   // Some channels of lines [begin, end) of the output of one image.
   struct Part {
     size_t image;
@@ -55,7 +55,7 @@ class SliceDepthwise final : public DepthwiseLines {
 
  private:
   const ConvSite conv_;
-  const FloatSliceFunction compute_;
+  const FloatSlices slices_;
   const size_t weightStride_;
   const AlignedBuffer<float> zeros_;
   Packed<float> weights_;
@@ -73,19 +73,19 @@ class SliceDepthwiseKernel final : public Kernel {
     const auto* const images = operands.input<float>(0);
     auto* const output = operands.output<float>(0);
     const ops::ImageDims& to = depthwise_.conv().output;
-    const size_t parts = divideUp(to.channels, kChannelsOfItem);
+    const size_t most = depthwise_.channelsAtOnce();
+    const size_t parts = divideUp(to.channels, most);
     const size_t items = to.batch * bands_ * parts;
-    const size_t work =
-        divideUp(to.height, bands_) * to.width * std::min(to.channels, kChannelsOfItem) * 9;
+    const size_t work = divideUp(to.height, bands_) * to.width * std::min(to.channels, most) * 9;
     const auto range = [&](size_t begin, size_t end) {
       for (size_t item = begin; item < end; ++item) {
         const size_t image = item / parts / bands_;
         const size_t band = item / parts % bands_;
         const size_t first = to.height * band / bands_;
-        const size_t channel = item % parts * kChannelsOfItem;
+        const size_t channel = item % parts * most;
         depthwise_.computePart(images,
-                               {image, channel, std::min(kChannelsOfItem, to.channels - channel),
-                                first, to.height * (band + 1) / bands_},
+                               {image, channel, std::min(most, to.channels - channel), first,
+                                to.height * (band + 1) / bands_},
                                output + (image * to.height + first) * to.width * to.channels,
                                to.channels);
       }
@@ -101,9 +101,9 @@ class SliceDepthwiseKernel final : public Kernel {
 
 SliceDepthwise::SliceDepthwise(const KernelSite& site, const ConvSite& conv)
     : conv_(conv),
-      compute_(floatSlice(site.level)),
+      slices_(floatSlices(site.level)),
       weightStride_(divideUp(conv.output.channels, kLanes) * kLanes),
-      zeros_(kLanes),
+      zeros_(slices_.channels + kLanes),
       bias_(weightStride_) {
   const size_t channels = conv.output.channels;
   weights_ = site.pack<float>(9 * weightStride_, [&](float* to) {
@@ -131,28 +131,28 @@ void SliceDepthwise::computePart(const float* images, const Part& part, float* o
     const int64_t left = width.origin(static_cast<int64_t>(first));
     const int64_t right =
         width.origin(static_cast<int64_t>(first + (count - 1) * dilation)) + 2 * width.dilation;
-    compute_({.middle = images + static_cast<size_t>(left + width.dilation) * cell,
-              .column = dilation * cell,
-              .isStepTwo = width.stride == 2,
-              .hasFirst = left >= 0,
-              .hasLast = right < width.input,
-              .zeros = zeros_.data(),
-              .line = line,
-              .height = height.input,
-              .top = height.origin(static_cast<int64_t>(part.begin)),
-              .dilation = height.dilation,
-              .lineStep = height.stride,
-              .weights = weights_.data() + part.channel,
-              .weightStride = weightStride_,
-              .bias = bias_.data() + part.channel,
-              .low = range.min,
-              .high = range.max,
-              .channels = part.channels,
-              .count = count,
-              .lines = part.end - part.begin,
-              .out = out + first * step,
-              .outStep = dilation * step,
-              .outLine = conv_.output.width * step});
+    slices_.compute({.middle = images + static_cast<size_t>(left + width.dilation) * cell,
+                     .column = dilation * cell,
+                     .isStepTwo = width.stride == 2,
+                     .hasFirst = left >= 0,
+                     .hasLast = right < width.input,
+                     .zeros = zeros_.data(),
+                     .line = line,
+                     .height = height.input,
+                     .top = height.origin(static_cast<int64_t>(part.begin)),
+                     .dilation = height.dilation,
+                     .lineStep = height.stride,
+                     .weights = weights_.data() + part.channel,
+                     .weightStride = weightStride_,
+                     .bias = bias_.data() + part.channel,
+                     .low = range.min,
+                     .high = range.max,
+                     .channels = part.channels,
+                     .count = count,
+                     .lines = part.end - part.begin,
+                     .out = out + first * step,
+                     .outStep = dilation * step,
+                     .outLine = conv_.output.width * step});
   }
 }
 
@@ -162,8 +162,8 @@ void SliceDepthwise::compute(const std::byte* images, size_t line, size_t count,
   auto* const to = reinterpret_cast<float*>(out);
   const size_t step = stride / sizeof(float);
   const ops::ImageDims& dims = conv_.output;
-  for (size_t channel = 0; channel < dims.channels; channel += kChannelsOfItem) {
-    const size_t channels = std::min(kChannelsOfItem, dims.channels - channel);
+  for (size_t channel = 0; channel < dims.channels; channel += slices_.channels) {
+    const size_t channels = std::min(slices_.channels, dims.channels - channel);
     // Some lines may be another image's.
     for (size_t done = 0; done < count;) {
       const size_t begin = (line + done) % dims.height;
