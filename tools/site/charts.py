@@ -42,6 +42,7 @@ class Chart:
 AMX = "Two virtual processors of an Intel Xeon with AMX"
 ZEN4 = "Two virtual processors of an AMD EPYC of family 25"
 ZEN5 = "Two virtual processors of an AMD EPYC of family 26"
+ZEN3 = "Two virtual processors of an AMD EPYC of the third generation"
 PEERS = "bench/peers/README.md"
 CHARTS = {
     "peers_amx": Chart("Time relative to the best other runtime, Intel Xeon with AMX", PEERS,
@@ -50,6 +51,8 @@ CHARTS = {
                         (("ratio", 0), ("ratio", 1)), ("1 thread", "2 threads"), under=ZEN4, reference=1),
     "peers_zen5": Chart("Time relative to the best other runtime, AMD Zen 5", PEERS,
                         (("ratio", 0), ("ratio", 1)), ("1 thread", "2 threads"), under=ZEN5, reference=1),
+    "peers_zen3": Chart("Time relative to the best other runtime, AMD Zen 3 (AVX2)", PEERS,
+                        (("ratio", 0), ("ratio", 1)), ("1 thread", "2 threads"), under=ZEN3, reference=1),
     "loading": Chart("Loading and memory relative to LiteRT, AMD Zen 4", PEERS,
                      (("load", 0), ("first result", 0), ("memory", 0)),
                      ("load until executable", "first result", "peak memory"), under=ZEN4, reference=1),
