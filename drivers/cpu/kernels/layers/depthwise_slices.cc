@@ -12,8 +12,9 @@
 namespace halyard::cpudriver {
 namespace {
 
-constexpr size_t kLanes = 16;      // of the widest vectors
-constexpr size_t kBandLines = 16;  // of the output, in an item
+constexpr size_t kLanes = 16;           // of the widest vectors
+constexpr size_t kChannelsOfItem = 64;  // for the threads to share
+constexpr size_t kBandLines = 16;       // of the output, in an item
 // Products that are worth a range, and a second thread.
 constexpr size_t kRangeWork = 1 << 15;
 constexpr size_t kThreadWork = 1 << 16;
@@ -73,22 +74,30 @@ class SliceDepthwiseKernel final : public Kernel {
     const auto* const images = operands.input<float>(0);
     auto* const output = operands.output<float>(0);
     const ops::ImageDims& to = depthwise_.conv().output;
-    const size_t most = depthwise_.channelsAtOnce();
-    const size_t parts = divideUp(to.channels, most);
+    const size_t parts = divideUp(to.channels, kChannelsOfItem);
     const size_t items = to.batch * bands_ * parts;
-    const size_t work = divideUp(to.height, bands_) * to.width * std::min(to.channels, most) * 9;
-    const auto range = [&](size_t begin, size_t end) {
-      for (size_t item = begin; item < end; ++item) {
-        const size_t image = item / parts / bands_;
-        const size_t band = item / parts % bands_;
-        const size_t first = to.height * band / bands_;
-        const size_t channel = item % parts * most;
-        depthwise_.computePart(images,
-                               {image, channel, std::min(most, to.channels - channel), first,
-                                to.height * (band + 1) / bands_},
-                               output + (image * to.height + first) * to.width * to.channels,
-                               to.channels);
+    const size_t work =
+        divideUp(to.height, bands_) * to.width * std::min(to.channels, kChannelsOfItem) * 9;
+    const auto computeBand = [&](size_t band, size_t channel, size_t channelEnd) {
+      const size_t image = band / bands_;
+      const size_t first = to.height * (band % bands_) / bands_;
+      const size_t last = to.height * (band % bands_ + 1) / bands_;
+      float* const out = output + (image * to.height + first) * to.width * to.channels;
+      while (channel < channelEnd) {
+        const size_t count = std::min(depthwise_.channelsAtOnce(), channelEnd - channel);
+        depthwise_.computePart(images, {image, channel, count, first, last}, out, to.channels);
+        channel += count;
       }
+    };
+    // An item is some channels of a band. Those of a range are computed together.
+    const auto range = [&](size_t begin, size_t end) {
+      forBlocksOfItems(begin, end, parts,
+                       [&](size_t band, size_t bandEnd, size_t part, size_t partEnd) {
+                         for (; band < bandEnd; ++band) {
+                           computeBand(band, part * kChannelsOfItem,
+                                       std::min(partEnd * kChannelsOfItem, to.channels));
+                         }
+                       });
     };
     services.parallelFor(items, grainOf(items, work, kRangeWork, kThreadWork), std::cref(range));
     return okStatus();

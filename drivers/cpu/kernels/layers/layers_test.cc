@@ -177,7 +177,7 @@ TEST(DepthwiseConvKernel, IsTheReferenceOnLargerImages) {
   RandomOperands random(24);
   for (const ConvTypeCase& type : kLayerTypes) {
     for (const int stride : {1, 2}) {
-      for (const uint32_t depth : {8u, 32u, 96u, 200u}) {
+      for (const uint32_t depth : {8u, 32u, 96u, 200u, 300u}) {
         for (const int filter : {3, 5}) {
           checkConv(random, type, sameWindow(19, 22, filter, stride), true, 1, depth, depth);
           if (HasFatalFailure()) return;
@@ -196,10 +196,23 @@ class FirstHalf final : public InlineServices {
   }
 };
 
-// Runs the kernel for a float image of side x side cells over the first half of its loop. Returns a
-// flag for each line of the output: whether channel `channel` was written at all of its positions.
-// Expects that no line is written in part.
-std::vector<bool> linesOfFirstHalf(int side, uint32_t channels, uint32_t channel) {
+// Counts the items of the last loop.
+class ItemCount final : public InlineServices {
+ public:
+  void parallelFor(size_t count, size_t grain,
+                   const std::function<void(size_t begin, size_t end)>& body) override {
+    items_ = count;
+    InlineServices::parallelFor(count, grain, body);
+  }
+  size_t items() const { return items_; }
+
+ private:
+  size_t items_ = 0;
+};
+
+// The result of the kernel for a float image of side x side cells. Results that it does not write
+// are bytes of 0xa5.
+std::vector<uint8_t> depthwiseResult(int side, uint32_t channels, InlineServices& services) {
   RandomOperands random(31);
   KernelCase test;
   const auto size = static_cast<uint32_t>(side);
@@ -219,8 +232,15 @@ std::vector<bool> linesOfFirstHalf(int side, uint32_t channels, uint32_t channel
   }
   const std::vector<ops::Tensor> outputs = {test.outputs[0].tensor};
   const auto kernel = makeKernel(*ops::definitionOf(test.operation), {inputs, outputs});
+  return runKernel(*kernel, test, services)[0];
+}
+
+// Runs the first half of the loop. Returns a flag for each line of the output: whether channel
+// `channel` was written at all of its positions. Expects that no line is written in part.
+std::vector<bool> linesOfFirstHalf(int side, uint32_t channels, uint32_t channel) {
   FirstHalf services;
-  const std::vector<uint8_t> result = runKernel(*kernel, test, services)[0];
+  const std::vector<uint8_t> result = depthwiseResult(side, channels, services);
+  const auto size = static_cast<uint32_t>(side);
   std::vector<bool> isWritten;
   for (size_t y = 0; y < size; ++y) {
     size_t left = 0;
@@ -241,6 +261,13 @@ TEST(DepthwiseConvKernel, HalfOfItIsHalfOfTheLines) {
   for (const uint32_t channel : {0u, 191u}) {
     EXPECT_EQ(linesOfFirstHalf(33, 192, channel), upperHalf) << channel;
   }
+}
+
+// Otherwise one thread would compute them while others wait.
+TEST(DepthwiseConvKernel, FewLinesAreDividedByChannels) {
+  ItemCount services;
+  (void)depthwiseResult(14, 256, services);
+  EXPECT_GE(services.items(), 4u);
 }
 
 // Positions of a line that are computed side by side are not neighbours then.
