@@ -8,7 +8,7 @@
 #include "kernels/matrix/panel_fetch.h"
 #include "kernels/matrix/quant8_tiles.h"
 #include "kernels/vectors/even_pieces.h"
-#include "ops/transpose_block.h"
+#include "ops/simd.h"
 
 namespace halyard::cpudriver {
 namespace {
@@ -85,7 +85,6 @@ void BytePanels::packPanel(const ByteColumns& columns, size_t panel, uint8_t* pa
                            float* sums) const {
   const size_t begin = panel * gemm_->panelColumns;
   const size_t count = std::min(gemm_->panelColumns, columns_ - begin);
-  const size_t width = widthOf(panel);
   std::vector<int8_t> factors(count * rowBytes());  // zeros behind the depth
   for (size_t c = 0; c < count; ++c) {
     int8_t* const column = factors.data() + c * rowBytes();
@@ -94,15 +93,8 @@ void BytePanels::packPanel(const ByteColumns& columns, size_t panel, uint8_t* pa
     ops::runBest<&addUp>(static_cast<const int8_t*>(column), rowBytes(), &sum);
     sums[begin + c] = static_cast<float>(sum);
   }
-  const auto transpose = [&]<typename Unit>(Unit*) {
-    ops::transposeBlock(reinterpret_cast<const Unit*>(factors.data()), units_, count, units_,
-                        reinterpret_cast<Unit*>(packed + begin * rowBytes()), width);
-  };
-  if (gemm_->unitValues() == 2) {
-    transpose(static_cast<uint16_t*>(nullptr));
-  } else {
-    transpose(static_cast<uint32_t*>(nullptr));
-  }
+  packUnits(*gemm_, reinterpret_cast<const uint8_t*>(factors.data()), rowBytes(), count, units_,
+            packed + begin * rowBytes(), widthOf(panel));
 }
 
 void BytePanels::multiply(const ByteRows& bytes, const ops::ClampRange<float>& range,

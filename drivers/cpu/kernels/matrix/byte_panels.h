@@ -60,7 +60,7 @@ class BytePanels {
   const Quant8Gemm* gemm_;
   size_t columns_;
   size_t depth_;
-  size_t units_;             // of unitValues(); of 4 bytes with tiles
+  size_t units_;             // of unitValues()
   const Quant8Gemm* tiles_;  // that take less time for most products; may be null
   size_t panels_;
   bool hasHalfPanel_ = false;  // the last one, of one vector

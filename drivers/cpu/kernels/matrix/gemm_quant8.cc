@@ -9,6 +9,7 @@
 #include "kernels/vectors/even_pieces.h"
 #include "kernels/vectors/float_vectors.h"
 #include "kernels/vectors/quant8_vectors.h"
+#include "ops/transpose_block.h"
 
 namespace halyard::cpudriver {
 
@@ -34,6 +35,18 @@ WideRows widenRows(const Quant8Gemm& gemm, const uint8_t* left, size_t stride, s
   if (buffer.size() < rows * values) buffer = AlignedBuffer<int16_t>(rows * values);
   gemm.widenRows(left, stride, depth, rows, isSigned, buffer.data(), values);
   return {reinterpret_cast<const uint8_t*>(buffer.data()), values * sizeof(int16_t)};
+}
+
+void packUnits(const Quant8Gemm& gemm, const uint8_t* columns, size_t columnBytes, size_t count,
+               size_t units, uint8_t* to, size_t places) {
+  const auto transpose = [&](const auto* from, auto* packed) {
+    ops::transposeBlock(from, columnBytes / sizeof(*from), count, units, packed, places);
+  };
+  if (gemm.unitValues() == 2) {
+    transpose(reinterpret_cast<const uint16_t*>(columns), reinterpret_cast<uint16_t*>(to));
+  } else {
+    transpose(reinterpret_cast<const uint32_t*>(columns), reinterpret_cast<uint32_t*>(to));
+  }
 }
 
 const Quant8Gemm* quant8Gemm([[maybe_unused]] ops::SimdLevel level) {

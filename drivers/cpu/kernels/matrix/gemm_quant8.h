@@ -135,6 +135,11 @@ struct WideRows {
 WideRows widenRows(const Quant8Gemm& gemm, const uint8_t* left, size_t stride, size_t depth,
                    size_t rows, bool isSigned);
 
+// Packs `count` columns of whole units, `columnBytes` apart, into neighbouring places: `to` is the
+// first of them, of [units][places].
+void packUnits(const Quant8Gemm& gemm, const uint8_t* columns, size_t columnBytes, size_t count,
+               size_t units, uint8_t* to, size_t places);
+
 // Of vectors. Null where the architecture has none.
 const Quant8Gemm* quant8Gemm(ops::SimdLevel level);
 // The same, or tiles where they take less time for the shape.

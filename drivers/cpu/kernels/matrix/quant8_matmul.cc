@@ -149,19 +149,10 @@ class Quant8MatmulKernel final : public Kernel {
     };
     const size_t places = isHalf ? width / 2 : width;
     if (item.columns < places) std::fill_n(memory.packed, places * columnBytes(), uint8_t{0});
-    const auto transpose = [&](auto* units, auto* to) {
-      for (size_t column = 0; column < item.columns; column += 4) {
-        ops::transposeBlock(units + column * units_, units_,
-                            std::min<size_t>(4, item.columns - column), units_,
-                            to + placeOf(column), places);
-      }
-    };
-    if (gemm_.unitValues() == 2) {
-      transpose(reinterpret_cast<const uint16_t*>(memory.columns),
-                reinterpret_cast<uint16_t*>(memory.packed));
-    } else {
-      transpose(reinterpret_cast<const uint32_t*>(memory.columns),
-                reinterpret_cast<uint32_t*>(memory.packed));
+    for (size_t column = 0; column < item.columns; column += 4) {
+      packUnits(gemm_, memory.columns + column * columnBytes(), columnBytes(),
+                std::min<size_t>(4, item.columns - column), units_,
+                memory.packed + placeOf(column) * gemm_.unitValues(), places);
     }
     int32_t bias[kMostColumns] = {};
     for (size_t column = 0; column < item.columns; ++column) {

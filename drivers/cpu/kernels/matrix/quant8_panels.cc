@@ -7,7 +7,6 @@
 
 #include "kernels/matrix/quant8_tiles.h"
 #include "kernels/vectors/even_pieces.h"
-#include "ops/transpose_block.h"
 
 namespace halyard::cpudriver {
 namespace {
@@ -45,9 +44,9 @@ Quant8Panels::Quant8Panels(const KernelSite& site, const Quant8Gemm& gemm,
     site.divide(panels_, divideUp(kPackedAtOnce, width * depth_), [&](size_t begin, size_t end) {
       for (size_t panel = begin; panel < end; ++panel) {
         if (gemm_.unitValues() == 2) {
-          packPanel<uint16_t>(weights, panel, to);
+          packPanel<2>(weights, panel, to);
         } else {
-          packPanel<uint32_t>(weights, panel, to);
+          packPanel<4>(weights, panel, to);
         }
       }
     });
@@ -129,16 +128,15 @@ size_t Quant8Panels::placeOf(size_t column) const {
 }
 
 // `packed` is where all begin; it holds zeros.
-template <typename Unit>
+template <size_t kUnit>
 void Quant8Panels::packPanel(const Quant8Weights& weights, size_t panel, uint8_t* packed) const {
-  constexpr size_t kUnit = sizeof(Unit);
   const size_t begin = panel * gemm_.panelColumns;
   const size_t count = std::min(gemm_.panelColumns, columns_ - begin);
   const size_t width = widthOf(panel);
   const uint8_t* const from = weights.stored + begin * depth_;
   uint8_t* const to = packed + begin * units_ * kUnit;
   if (count == width && depth_ % kUnit == 0) {
-    return packWholePanel<Unit>(weights, panel, from, to);
+    return packWholePanel(weights, panel, from, to);
   }
   std::vector<size_t> places;
   for (size_t c = 0; c < count; ++c) places.push_back((placeOf(begin + c) - begin) * kUnit);
@@ -163,25 +161,24 @@ void Quant8Panels::packPanel(const Quant8Weights& weights, size_t panel, uint8_t
 
 // Columns of whole units, as many as the panel has. Some columns at a time, whose places are
 // neighbours, form a matrix of units that is transposed.
-template <typename Unit>
 void Quant8Panels::packWholePanel(const Quant8Weights& weights, size_t panel, const uint8_t* from,
                                   uint8_t* to) const {
   constexpr size_t kColumns = 4;
   constexpr size_t kUnitsAtOnce = 64;  // of which all columns' stay in the first-level cache
   const size_t begin = panel * gemm_.panelColumns;
   const size_t width = widthOf(panel);
+  const size_t unitBytes = gemm_.unitValues();
   const auto shift = static_cast<uint8_t>(weights.shift);
   for (size_t unit = 0; unit < units_; unit += kUnitsAtOnce) {
     const size_t units = std::min(kUnitsAtOnce, units_ - unit);
-    uint8_t* const lines = to + unit * width * sizeof(Unit);
+    uint8_t* const lines = to + unit * width * unitBytes;
     for (size_t c = 0; c < width; c += kColumns) {
-      const uint8_t* const columns = from + c * depth_ + unit * sizeof(Unit);
-      uint8_t* const places = lines + (placeOf(begin + c) - begin) * sizeof(Unit);
-      ops::transposeBlock(reinterpret_cast<const Unit*>(columns), depth_ / sizeof(Unit), kColumns,
-                          units, reinterpret_cast<Unit*>(places), width);
+      const uint8_t* const columns = from + c * depth_ + unit * unitBytes;
+      uint8_t* const places = lines + (placeOf(begin + c) - begin) * unitBytes;
+      packUnits(gemm_, columns, depth_, kColumns, units, places, width);
     }
     if (shift == 0) continue;
-    for (size_t i = 0; i < units * width * sizeof(Unit); ++i) {
+    for (size_t i = 0; i < units * width * unitBytes; ++i) {
       lines[i] = static_cast<uint8_t>(lines[i] + shift);
     }
   }

@@ -46,9 +46,8 @@ class Quant8Panels {
   size_t widthOf(size_t panel) const {
     return isHalf(panel) ? gemm_.panelColumns / 2 : gemm_.panelColumns;
   }
-  template <typename Unit>
+  template <size_t kUnit>
   void packPanel(const Quant8Weights& weights, size_t panel, uint8_t* packed) const;
-  template <typename Unit>
   void packWholePanel(const Quant8Weights& weights, size_t panel, const uint8_t* from,
                       uint8_t* to) const;
   int32_t bias(const Quant8Weights& weights, size_t column) const;
