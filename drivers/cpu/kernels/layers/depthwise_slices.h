@@ -1,7 +1,7 @@
-// Depthwise convolution with filters of 3 x 3 in float, slice by slice: some channels of some lines.
-// With AVX-512, a slice goes vector by vector of all positions of a line. Then weights stay in
-// registers, and each value is read once for all positions of a line that use it. Otherwise it goes
-// some positions at a time. Nothing is copied.
+// Depthwise convolution with filters of 3 x 3 in float, slice by slice: some channels of some
+// lines. With AVX-512, a slice goes vector by vector of all positions of a line. Then weights stay
+// in registers, and each value is read once for all positions of a line that use it. Otherwise it
+// goes some positions at a time. Nothing is copied.
 // Thread safety: pure functions.
 // Ownership: kernels are the caller's.
 #pragma once
