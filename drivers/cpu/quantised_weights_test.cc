@@ -237,8 +237,8 @@ TEST(QuantisedWeights, WithAZeroPointAreFloats) {
 
 TEST(QuantisedWeights, OfRoundedRowsAreTakenAsBytes) {
   const Quant8Gemm* const gemm = quant8Gemm(ops::newestSimdLevel());
-  const bool multipliesBytes = gemm != nullptr && gemm->hasReal();
-  check(!multipliesBytes, roundedConnection);
+  const bool hasRealResults = gemm != nullptr && gemm->hasReal();
+  check(!hasRealResults, roundedConnection);
 }
 
 TEST(QuantisedWeights, OfAnLstmAreTakenAsBytes) {

@@ -29,10 +29,12 @@ struct FloatDepthwiseRow {
   float* out;  // [count][channels]
 };
 using FloatDepthwise = void (*)(const FloatDepthwiseRow& row);
+// With the vectors of `level`.
 FloatDepthwise floatDepthwise(ops::SimdLevel level);
 
-// Lines of positions of a filter of 3 x 3 that is not dilated, over one image. Outside the image
-// all values are 0. Only lines, and the columns that the two flags name, may be outside.
+// Lines of positions of a filter of 3 x 3 over one image. With a dilation of columns, the positions
+// are a dilation apart. Outside the image all values are 0. Only lines, and the columns that the
+// two flags name, may be outside.
 struct FloatSlice {
   const float* middle;   // first position's middle column, first line of the image
   size_t column;         // elements from one column of the filter to the next
@@ -61,6 +63,7 @@ struct FloatSlices {
   void (*compute)(const FloatSlice& slice);
   size_t channels;  // of a slice, at most
 };
+// With the vectors of `level`.
 FloatSlices floatSlices(ops::SimdLevel level);
 
 }  // namespace halyard::cpudriver

@@ -14,8 +14,8 @@
 
 namespace halyard::cpudriver {
 
-// Null where this is not possible: weights are not multiples of a step, or the processor has no
-// products of bytes. Null also where rows are other than a pixel's channels, an image, or a row of
+// Null where this is not possible: weights are not multiples of a step, or the level has no kernels
+// for real results. Null also where rows are other than a pixel's channels, an image, or a row of
 // the full connection.
 std::unique_ptr<Kernel> makeRoundedConv(const KernelSite& site, const ConvSite& conv);
 std::unique_ptr<Kernel> makeRoundedConnection(const KernelSite& site, ops::FuseCode activation);

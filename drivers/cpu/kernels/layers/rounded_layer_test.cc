@@ -51,7 +51,7 @@ TestOperand steppedFilter(RandomOperands& random, const Shape& dims) {
   return TestOperand::of<float>(TENSOR_FLOAT32, dims, values);
 }
 
-bool hasByteProducts(ops::SimdLevel level) {
+bool hasRealResults(ops::SimdLevel level) {
   if (!ops::hasSimdLevel(level)) return false;
   const Quant8Gemm* const gemm = quant8Gemm(level);
   return gemm != nullptr && gemm->hasReal();
@@ -64,7 +64,7 @@ void checkRounded(KernelCase test, size_t extent, const std::string& what) {
   const Status status = runOperation(test.operation, inputs, test.outputs);
   ASSERT_TRUE(status.ok()) << status.toString() << "\n" << what;
   for (const ops::SimdLevel level : ops::kSimdLevels) {
-    if (!hasByteProducts(level)) continue;
+    if (!hasRealResults(level)) continue;
     std::vector<ops::Tensor> tensors;
     for (size_t i = 0; i < test.inputs.size(); ++i) {
       tensors.push_back(test.inputs[i].tensor);
@@ -162,7 +162,7 @@ TEST(RoundedConnectionKernel, RowsThatAreNotFiniteGiveNaN) {
   test.inputs[0] = TestOperand::of<float>(TENSOR_FLOAT32, {30, kDepth}, values);
   ASSERT_TRUE(runOperation(test.operation, test.inputs, test.outputs).ok());
   for (const ops::SimdLevel level : ops::kSimdLevels) {
-    if (!hasByteProducts(level)) continue;
+    if (!hasRealResults(level)) continue;
     std::vector<ops::Tensor> tensors;
     for (TestOperand& input : test.inputs) {
       tensors.push_back(input.tensor);

@@ -110,7 +110,8 @@ struct Quant8Gemm {
   // sums[r] = factor * sum of the row's `depth` bytes, modulo 2^32.
   void (*sumRows)(const uint8_t* left, size_t stride, size_t depth, size_t rows, bool isSigned,
                   int32_t factor, int32_t* sums);
-  // to[r][k], rows `toStride` values apart, for units of WIDE factors; otherwise null.
+  // to[r][k], rows `toStride` values apart, for units of WIDE factors; otherwise null. A
+  // value behind the depth stays as it is, since the packed factor there is 0.
   void (*widenRows)(const uint8_t* left, size_t stride, size_t depth, size_t rows, bool isSigned,
                     int16_t* to, size_t toStride);
   RealMicros real;  // may be null
@@ -123,6 +124,7 @@ struct Quant8Gemm {
   bool usesTiles() const { return factors == Quant8Factors::SIGNED_RIGHT; }
   // Values of a unit, which is as many bytes of a packed column.
   size_t unitValues() const { return factors == Quant8Factors::WIDE ? 2 : 4; }
+  // Whether there are micro kernels with real results.
   bool hasReal() const { return real.whole[1] != nullptr; }
 };
 

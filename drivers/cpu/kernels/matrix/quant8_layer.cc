@@ -5,7 +5,6 @@
 #include <optional>
 
 #include "kernels/matrix/quant8_panels.h"
-#include "kernels/vectors/aligned_buffer.h"
 #include "kernels/vectors/even_pieces.h"
 #include "kernels/vectors/quant8_sum.h"
 

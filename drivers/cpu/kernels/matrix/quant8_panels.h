@@ -33,8 +33,6 @@ class Quant8Panels {
 
   size_t count() const { return panels_; }
   size_t depth() const { return depth_; }
-  // The bytes that are read of a row. Values beyond its depth do not count.
-  size_t rowBytes() const { return units_ * 4; }
 
   // Computes the columns of panels [panelBegin, panelEnd). `out` is the place of the first row's
   // first column of the whole matrix. Its rows are as many bytes apart as there are columns.
