@@ -4,12 +4,14 @@
 #include <fcntl.h>
 #include <linux/sync_file.h>
 #include <poll.h>
-#include <sys/epoll.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
+#include <string_view>
 
 #include "base/process_generation.h"
 #include "base/thread_sanitizer.h"
@@ -21,32 +23,7 @@ namespace {
 constexpr char kUnread = 'u';
 constexpr char kSignal = 's';
 
-// Refuses files, because their poll() always answers "ready". Does not ask a file system of a
-// possibly hostile peer (FUSE), because that could block the caller.
-Status checkPollable(int fd) {
-  struct statx info {};
-  if (::statx(fd, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, STATX_TYPE, &info) != 0) {
-    return errnoStatus(ResultCode::BAD_DATA, errno, fmt::format("descriptor {} of a fence", fd));
-  }
-  const unsigned type = info.stx_mode & S_IFMT;
-  if (type == S_IFREG || type == S_IFDIR || type == S_IFBLK || type == S_IFLNK) {
-    return badData(
-        "descriptor {} is of a file, expected a fence: sync_file, eventfd, pipe or socket", fd);
-  }
-  return okStatus();
-}
-
-// For descriptors that are readable and writable at once. It may be an eventfd or similar. It may
-// also have no poll function: the kernel then reports it as always ready, and epoll refuses it.
-Result<bool> epollTakes(int fd) {
-  const UniqueFd epoll(::epoll_create1(EPOLL_CLOEXEC));
-  if (!epoll.valid()) {
-    return errnoStatus(ResultCode::RESOURCE_EXHAUSTED_TRANSIENT, errno, "epoll for a fence");
-  }
-  epoll_event event{};
-  event.events = EPOLLIN;
-  return ::epoll_ctl(epoll.get(), EPOLL_CTL_ADD, fd, &event) == 0 || errno != EPERM;
-}
+enum class FenceKind : uint8_t { SYNC_FILE, EVENT_FD, PIPE, UNIX_SOCKET };
 
 // Returns the status of a sync_file: below 0 an error, 0 active, 1 signalled. nullopt for anything
 // else.
@@ -56,32 +33,63 @@ std::optional<int> syncFileStatus(int fd) {
   return info.status;
 }
 
-// `fd` is readable.
-Result<FenceState> stateOfReadable(int fd, unsigned events) {
-  if (const std::optional<int> status = syncFileStatus(fd)) {
-    if (*status == 0) return FenceState::PENDING;
-    return *status > 0 ? FenceState::SIGNALLED : FenceState::ERROR;
+bool isEventFd(int fd) {
+  char target[32];
+  const ssize_t size =
+      ::readlink(fmt::format("/proc/self/fd/{}", fd).c_str(), target, sizeof target);
+  return size > 0 && std::string_view(target, static_cast<size_t>(size)) == "anon_inode:[eventfd]";
+}
+
+bool isUnixSocket(int fd) {
+  int domain = 0;
+  socklen_t size = sizeof domain;
+  return ::getsockopt(fd, SOL_SOCKET, SO_DOMAIN, &domain, &size) == 0 && domain == AF_UNIX;
+}
+
+// Accepts those descriptors whose poll() never waits for a process. Does not ask a file system of a
+// possibly hostile peer (FUSE), because that could block the caller.
+Result<FenceKind> kindOf(int fd) {
+  struct statx info {};
+  if (::statx(fd, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, STATX_TYPE, &info) != 0) {
+    return errnoStatus(ResultCode::BAD_DATA, errno, fmt::format("descriptor {} of a fence", fd));
   }
-  if ((events & (POLLHUP | POLLRDHUP)) != 0) {
+  switch (info.stx_mode & S_IFMT) {
+    case S_IFIFO:
+      return FenceKind::PIPE;
+    case S_IFSOCK:
+      if (isUnixSocket(fd)) return FenceKind::UNIX_SOCKET;
+      break;
+    case 0:
+      if (syncFileStatus(fd)) return FenceKind::SYNC_FILE;
+      if (isEventFd(fd)) return FenceKind::EVENT_FD;
+      break;
+    default:
+      break;
+  }
+  return badData(
+      "descriptor {} is of another kind, expected a fence: sync_file, eventfd, pipe or Unix socket",
+      fd);
+}
+
+FenceState stateOfReadable(int fd, FenceKind kind, unsigned events) {
+  if (kind == FenceKind::SYNC_FILE) {
+    const int status = syncFileStatus(fd).value_or(-1);
+    if (status == 0) return FenceState::PENDING;
+    return status > 0 ? FenceState::SIGNALLED : FenceState::ERROR;
+  }
+  if (kind == FenceKind::UNIX_SOCKET && (events & (POLLHUP | POLLRDHUP)) != 0) {
     // An end of file is no signal. A socket at its end is readable, though, an instant before the
-    // error that comes with it. This check takes no bytes out of the socket.
+    // error that comes with it. This check takes no bytes out of the socket. On a pipe it would
+    // wait for other readers, and a pipe is readable only if it has bytes.
     int bytes = 0;
     if (::ioctl(fd, FIONREAD, &bytes) == 0 && bytes == 0) return FenceState::ERROR;
-    return FenceState::SIGNALLED;
-  }
-  if ((events & POLLOUT) != 0) {
-    HALYARD_ASSIGN_OR_RETURN(const bool isPollable, epollTakes(fd));
-    if (!isPollable) return badData("descriptor {} cannot be polled, expected a fence", fd);
   }
   return FenceState::SIGNALLED;
 }
 
 // `timeout` as in ppoll; null means no limit.
-Result<FenceState> pollOnce(int fd, const timespec* timeout) {
-  // Only a caller that does not wait asks for POLLOUT: most descriptors have it at once.
-  const bool waits = timeout == nullptr || timeout->tv_sec != 0 || timeout->tv_nsec != 0;
-  const int asked = POLLIN | POLLRDHUP | (waits ? 0 : POLLOUT);
-  pollfd polled{fd, static_cast<short>(asked), 0};
+Result<FenceState> pollOnce(int fd, FenceKind kind, const timespec* timeout) {
+  pollfd polled{fd, POLLIN | POLLRDHUP, 0};
   const int ready = ::ppoll(&polled, 1, timeout, nullptr);
   if (ready < 0) {
     if (errno == EINTR) return FenceState::PENDING;
@@ -92,7 +100,7 @@ Result<FenceState> pollOnce(int fd, const timespec* timeout) {
   // A thread that sees a signalled or failed fence also sees all work before it.
   if (events != 0) sanitizerAcquire(sanitizerFences());
   if ((events & POLLERR) != 0) return FenceState::ERROR;
-  if ((events & POLLIN) != 0) return stateOfReadable(fd, events);
+  if ((events & POLLIN) != 0) return stateOfReadable(fd, kind, events);
   if ((events & POLLHUP) != 0) return FenceState::ERROR;
   return FenceState::PENDING;
 }
@@ -101,26 +109,29 @@ Result<FenceState> pollOnce(int fd, const timespec* timeout) {
 
 Result<FenceState> fenceState(int fd) {
   if (fd < 0) return badData("descriptor {} of a fence", fd);
-  HALYARD_RETURN_IF_ERROR(checkPollable(fd));
+  HALYARD_ASSIGN_OR_RETURN(const FenceKind kind, kindOf(fd));
   constexpr timespec kNoWait{};
-  return pollOnce(fd, &kNoWait);
+  return pollOnce(fd, kind, &kNoWait);
 }
 
 Result<FenceState> waitFence(int fd,
                              std::optional<std::chrono::steady_clock::time_point> deadline) {
   using std::chrono::nanoseconds;
+  if (fd < 0) return badData("descriptor {} of a fence", fd);
+  HALYARD_ASSIGN_OR_RETURN(const FenceKind kind, kindOf(fd));
   for (;;) {
-    HALYARD_ASSIGN_OR_RETURN(const FenceState now, fenceState(fd));
-    if (now != FenceState::PENDING) return now;
-    if (!deadline) {
-      HALYARD_RETURN_IF_ERROR(pollOnce(fd, nullptr).status());
-      continue;
+    timespec timeout{};
+    bool isLate = false;
+    if (deadline) {
+      const auto left = std::max(
+          std::chrono::duration_cast<nanoseconds>(*deadline - std::chrono::steady_clock::now()),
+          nanoseconds::zero());
+      timeout = {left.count() / 1'000'000'000, left.count() % 1'000'000'000};
+      isLate = left == nanoseconds::zero();
     }
-    const auto left =
-        std::chrono::duration_cast<nanoseconds>(*deadline - std::chrono::steady_clock::now());
-    if (left <= nanoseconds::zero()) return FenceState::PENDING;
-    const timespec timeout{left.count() / 1'000'000'000, left.count() % 1'000'000'000};
-    HALYARD_RETURN_IF_ERROR(pollOnce(fd, &timeout).status());
+    HALYARD_ASSIGN_OR_RETURN(const FenceState now,
+                             pollOnce(fd, kind, deadline ? &timeout : nullptr));
+    if (now != FenceState::PENDING || isLate) return now;
   }
 }
 

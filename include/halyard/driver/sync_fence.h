@@ -6,9 +6,10 @@
 //
 // Ownership: descriptors are borrowed; a NewFence owns both of its ends.
 //
-// Any descriptor that can be polled is accepted as a fence. Of a sync_file of the kernel, its own
-// status counts. Of an eventfd, a pipe, a socket or another descriptor, POLLIN means "signalled".
-// POLLERR, or POLLHUP with nothing to read, means "error".
+// A fence is a sync_file of the kernel, an eventfd, a pipe or a Unix socket. Other descriptors are
+// refused, because poll() on them could block. For example, an epoll polls the files in it, which
+// may be of a user's file system. The status of a sync_file is its own. Of the others, POLLIN means
+// "signalled". POLLERR, or POLLHUP with nothing to read, means "error".
 //
 // User space cannot make a sync_file, and an eventfd has no error. A fence of Halyard's making is
 // one end of a socket pair. The other end, the signaller, has an unread byte in its queue. If the
@@ -35,9 +36,8 @@ namespace halyard {
 
 enum class FenceState : uint8_t { PENDING, SIGNALLED, ERROR };
 
-// BAD_DATA when `fd` is no open descriptor or one that cannot be polled, such as a file's.
-// RESOURCE_EXHAUSTED_TRANSIENT when the process has no descriptors left to look with. Does not wait
-// for anything that a peer could hold back.
+// BAD_DATA when `fd` is not open, or of another kind than those above. Does not wait for anything
+// that a peer could hold back.
 HALYARD_EXPORT Result<FenceState> fenceState(int fd);
 
 // Blocks until the fence has signalled or failed; PENDING when `deadline` has passed before.
