@@ -49,10 +49,9 @@ class FencedRun final : public FencedExecution, public std::enable_shared_from_t
       if (const auto self = weak.lock()) self->finishUnlessRunning(clientGone());
     });
     if (pending.empty()) return ready();
-    const std::shared_ptr<FenceService> service = service_;
-    HALYARD_ASSIGN_OR_RETURN(FencePoller* const poller, service->poller());
     const std::lock_guard lock(mutex_);
-    if (running_) return info_.status;  // the client has ended meanwhile
+    if (running_) return clientGone();
+    HALYARD_ASSIGN_OR_RETURN(FencePoller* const poller, service_->poller());
     HALYARD_ASSIGN_OR_RETURN(watch_, poller->watch(std::move(pending), deadline_,
                                                    [self = shared_from_this()](FenceState state) {
                                                      self->woken(state);
@@ -154,12 +153,17 @@ class FencedRun final : public FencedExecution, public std::enable_shared_from_t
   // A running execution is stopped by its own token and uses its memory until then.
   void finishUnlessRunning(Status status) {
     FencedCall call;
+    std::shared_ptr<FenceService> service;
     {
       const std::lock_guard lock(mutex_);
       if (running_) return;
       running_ = true;  // so that no thread begins the execution
       call = std::move(call_);
+      service = service_;
     }
+    // The run may be the last owner of a model, and this thread may be one that must not block.
+    service->executor().dispose(
+        std::make_shared<decltype(call.run)>(std::exchange(call.run, nullptr)));
     finish(std::move(status), {}, std::move(call));
   }
 

@@ -70,7 +70,7 @@ struct RemoteFencing {
 
 struct FencedCall {
   // Called once, on a thread of the executor, when all fences have signalled. It is destroyed
-  // before the returned fence signals.
+  // before the returned fence signals. If it is not called, the executor destroys it.
   std::function<ExecutionResult(const ExecuteOptions&)> run;
   ExecuteOptions options;
   std::optional<std::chrono::nanoseconds> duration;  // begins with the last signal

@@ -7,6 +7,8 @@
 #include <gtest/gtest.h>
 #include <sys/eventfd.h>
 
+#include <atomic>
+#include <future>
 #include <thread>
 
 #include "base/thread_sanitizer.h"
@@ -274,6 +276,63 @@ TEST_F(FencedExecutionTest, EndOfTheSessionFailsWhatWaitsAndWhatRuns) {
   EXPECT_THAT(waiting.execution->getExecutionInfo().status.message(), HasSubstr("client"));
   EXPECT_FALSE(running.execution->getExecutionInfo().status.ok());
   EXPECT_FALSE(run({}).status.ok());
+}
+
+// The end comes at another instant of the start each time.
+TEST_F(FencedExecutionTest, ClientMayEndWhileAnExecutionStarts) {
+  const NewFence never = createFence().value();
+  const std::shared_ptr<FencedLimit> limit = services_->fences()->openClient();
+  for (int i = 0; i < 500; ++i) {
+    std::stop_source client;
+    std::atomic<bool> begins = false;
+    std::thread ending([&] {
+      while (!begins) {
+      }
+      const auto end = std::chrono::steady_clock::now() + std::chrono::nanoseconds(200 * i);
+      while (std::chrono::steady_clock::now() < end) {
+      }
+      client.request_stop();
+    });
+    FencedCall call{.run = [](const ExecuteOptions&) { return ExecutionResult{}; },
+                    .options = {},
+                    .duration = {},
+                    .ended = client.get_token(),
+                    .limit = limit};
+    const int fence = never.fence.get();
+    std::vector<ForeignFd> pending = takePending({&fence, 1}).value();
+    begins = true;
+    const FencedResult result =
+        startFenced(services_->fences(), std::move(call), std::move(pending));
+    ending.join();
+    if (result.status.ok()) {
+      EXPECT_EQ(waitFor(result), FenceState::ERROR);
+    } else {
+      EXPECT_THAT(result.status.message(), HasSubstr("client"));
+    }
+  }
+  EXPECT_TRUE(limit->take(FencedLimit::kMaxDescriptors).ok()) << "all descriptors are given back";
+}
+
+// The thread of the end may be one that serves all clients.
+TEST_F(FencedExecutionTest, ARunThatDoesNotHappenIsDestroyedByTheExecutor) {
+  const NewFence never = createFence().value();
+  std::promise<std::thread::id> destroyed;
+  std::stop_source client;
+  std::shared_ptr<void> model(&destroyed, [](std::promise<std::thread::id>* to) {
+    to->set_value(std::this_thread::get_id());
+  });
+  FencedCall call{.run = [model](const ExecuteOptions&) { return ExecutionResult{}; },
+                  .options = {},
+                  .duration = {},
+                  .ended = client.get_token(),
+                  .limit = services_->fences()->openClient()};
+  const int fence = never.fence.get();
+  const FencedResult result =
+      startFenced(services_->fences(), std::move(call), takePending({&fence, 1}).value());
+  ASSERT_TRUE(result.status.ok());
+  model.reset();
+  client.request_stop();
+  EXPECT_NE(destroyed.get_future().get(), std::this_thread::get_id());
 }
 
 TEST_F(FencedExecutionTest, AnythingMayBeLetGoOfFirst) {
