@@ -21,7 +21,8 @@ Result<std::vector<uint8_t>> readOwnFile(const std::filesystem::path& file, uint
   const UniqueFd fd(::open(file.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
   if (!fd.valid() && errno == ENOENT) return std::vector<uint8_t>();
   if (!fd.valid()) return errnoStatus(ResultCode::BAD_DATA, errno, "opening");
-  HALYARD_ASSIGN_OR_RETURN(const uint64_t size, checkFile(fd.get(), Access::READ));
+  HALYARD_ASSIGN_OR_RETURN(const FileIdentity found, checkFile(fd.get(), Access::READ));
+  const uint64_t size = found.size;
   struct stat st {};
   if (::fstat(fd.get(), &st) != 0) return errnoStatus(ResultCode::BAD_DATA, errno, "fstat");
   if (st.st_uid != ::geteuid() || (st.st_mode & 022) != 0) {

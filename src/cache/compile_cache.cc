@@ -1,9 +1,6 @@
 #include "halyard/driver/compile_cache.h"
 
-#include <fcntl.h>
 #include <sys/mman.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cstdlib>
@@ -23,6 +20,7 @@ namespace {
 
 using cache::CacheFileFacts;
 using cache::CacheFileHead;
+using cache::FileDeadline;
 using cache::FileLock;
 using Contents = std::vector<std::vector<uint8_t>>;
 using Kind = CacheFileFacts::Kind;
@@ -60,7 +58,7 @@ Status forEachFile(const CacheFiles& files, F f) {
   return okStatus();
 }
 
-Status checkFiles(const CacheFiles& files, cache::Access access) {
+Status checkFiles(const CacheFiles& files, cache::Access access, FileDeadline until) {
   constexpr size_t kMostFiles = 32;
   if (files.modelCache.size() + files.dataCache.size() == 0) return badData("there are no files");
   if (std::max(files.modelCache.size(), files.dataCache.size()) > kMostFiles) {
@@ -69,10 +67,8 @@ Status checkFiles(const CacheFiles& files, cache::Access access) {
   }
   std::set<std::pair<dev_t, ino_t>> seen;
   return forEachFile(files, [&](Kind, size_t, int fd) -> Status {
-    HALYARD_RETURN_IF_ERROR(cache::checkFile(fd, access).takeStatus());
-    struct stat st {};
-    if (::fstat(fd, &st) != 0) return errnoStatus(ResultCode::BAD_DATA, errno, "fstat");
-    if (!seen.emplace(st.st_dev, st.st_ino).second) return badData("it is there twice");
+    HALYARD_ASSIGN_OR_RETURN(const cache::FileIdentity file, cache::checkFile(fd, access, until));
+    if (!seen.emplace(file.device, file.number).second) return badData("it is there twice");
     return okStatus();
   });
 }
@@ -82,10 +78,10 @@ int fileForLock(const CacheFiles& files) {
   return files.modelCache.empty() ? files.dataCache[0].get() : files.modelCache[0].get();
 }
 
-Result<FileLock> lockFiles(const CacheFiles& files, bool exclusive,
-                           std::chrono::milliseconds wait) {
-  HALYARD_ASSIGN_OR_RETURN(FileLock lock, FileLock::take(fileForLock(files), exclusive, wait),
-                           "the cache files");
+Result<FileLock> lockFiles(const CacheFiles& files, bool exclusive, std::chrono::milliseconds wait,
+                           FileDeadline until) {
+  HALYARD_ASSIGN_OR_RETURN(
+      FileLock lock, FileLock::take(fileForLock(files), exclusive, wait, until), "the cache files");
   return lock;
 }
 
@@ -153,21 +149,21 @@ Sealed seal(const CompileCache::Identity& identity, const CacheFiles& files,
 }
 
 Status writeFiles(const CacheFiles& files, const CompileCache::Content& content,
-                  const Sealed& sealed) {
+                  const Sealed& sealed, FileDeadline until) {
   return forEachFile(files, [&](Kind kind, size_t i, int fd) -> Status {
     const bool model = kind == Kind::MODEL;
     const CacheFileHead& head = model ? sealed.modelHeads[i] : sealed.dataHeads[i];
     const std::vector<uint8_t>& bytes = model ? content.model[i] : content.data[i];
-    if (::ftruncate(fd, 0) != 0) return errnoStatus(ResultCode::OP_FAILED, errno, "ftruncate");
-    HALYARD_RETURN_IF_ERROR(cache::writeAt(fd, 0, head));
-    return cache::writeAt(fd, head.size(), bytes);
+    HALYARD_RETURN_IF_ERROR(cache::truncate(fd, until));
+    HALYARD_RETURN_IF_ERROR(cache::writeAt(fd, 0, head, until));
+    return cache::writeAt(fd, head.size(), bytes, until);
   });
 }
 
 // Empties the files, so that useless data does not fill the disk.
-void emptyFiles(const CacheFiles& files) {
-  (void)forEachFile(files, [](Kind, size_t, int fd) {
-    (void)!::ftruncate(fd, 0);
+void emptyFiles(const CacheFiles& files, FileDeadline until) {
+  (void)forEachFile(files, [until](Kind, size_t, int fd) {
+    (void)cache::truncate(fd, until);
     return okStatus();
   });
 }
@@ -190,20 +186,22 @@ std::shared_ptr<uint8_t> allocate(size_t size) {
   return memory;
 }
 
-Status readFile(int fd, uint64_t expectedBytes, SetDigest& digest,
+Status readFile(int fd, uint64_t expectedBytes, FileDeadline until, SetDigest& digest,
                 CompileCache::LoadedFile* content) {
-  HALYARD_ASSIGN_OR_RETURN(const uint64_t size, cache::checkFile(fd, cache::Access::READ));
+  HALYARD_ASSIGN_OR_RETURN(const cache::FileIdentity file,
+                           cache::checkFile(fd, cache::Access::READ, until));
+  const uint64_t size = file.size;
   if (size != cache::kCacheFileHeadBytes + expectedBytes) {
     return opFailed("it has {} bytes, {} were saved", size,
                     cache::kCacheFileHeadBytes + expectedBytes);
   }
   CacheFileHead head;
-  HALYARD_RETURN_IF_ERROR(cache::readAt(fd, 0, head));
+  HALYARD_RETURN_IF_ERROR(cache::readAt(fd, 0, head, until));
   const std::shared_ptr<uint8_t> memory = allocate(expectedBytes);
   if (memory == nullptr) {
     return makeStatus(ResultCode::OUT_OF_MEMORY, "no memory for {} bytes", expectedBytes);
   }
-  HALYARD_RETURN_IF_ERROR(cache::readAt(fd, head.size(), {memory.get(), expectedBytes}));
+  HALYARD_RETURN_IF_ERROR(cache::readAt(fd, head.size(), {memory.get(), expectedBytes}, until));
   *content = {memory, expectedBytes};
   digest.add(head, expectedBytes, bulkDigest(content->bytes()));
   return okStatus();
@@ -211,12 +209,12 @@ Status readFile(int fd, uint64_t expectedBytes, SetDigest& digest,
 
 // Reads the files of a kind into `contents`. It checks their digest only.
 Status readFiles(Kind kind, const std::vector<UniqueFd>& files,
-                 const std::vector<uint64_t>& expectedBytes, SetDigest& digest,
+                 const std::vector<uint64_t>& expectedBytes, FileDeadline until, SetDigest& digest,
                  std::vector<CompileCache::LoadedFile>& contents) {
   for (size_t i = 0; i < files.size(); ++i) {
     HALYARD_RETURN_IF_ERROR(
-        readFile(files[i].get(), expectedBytes[i], digest, &contents.emplace_back()), "{} file {}",
-        nameOf(kind), i);
+        readFile(files[i].get(), expectedBytes[i], until, digest, &contents.emplace_back()),
+        "{} file {}", nameOf(kind), i);
   }
   return okStatus();
 }
@@ -286,19 +284,20 @@ Status CompileCache::save(const CacheFiles& files, const Content& content, uint3
   if (bytes > limits_.bytes) {
     return badData("{}: it has {} bytes, at most {} are saved", kWhat, bytes, limits_.bytes);
   }
-  HALYARD_RETURN_IF_ERROR(checkFiles(files, cache::Access::READ_WRITE), kWhat);
+  const FileDeadline until = std::chrono::steady_clock::now() + limits_.foreignFiles;
+  HALYARD_RETURN_IF_ERROR(checkFiles(files, cache::Access::READ_WRITE, until), kWhat);
   const Sealed sealed = seal(identity_, files, content, clientUid);
-  HALYARD_ASSIGN_OR_RETURN(const FileLock lock, lockFiles(files, /*exclusive=*/true, limits_.wait),
-                           kWhat);
+  HALYARD_ASSIGN_OR_RETURN(const FileLock lock,
+                           lockFiles(files, /*exclusive=*/true, limits_.wait, until), kWhat);
   // Until the last step, the digests in the store differ from those of the files. A reader in this
   // time, or after a crash, finds no entry.
-  Status status = writeFiles(files, content, sealed);
+  Status status = writeFiles(files, content, sealed, until);
   if (status.ok()) {
     status = store_->put(files.token, clientUid,
                          {identity_.build, sealed.model, sealed.data, sizesOf(content.model),
                           sizesOf(content.data)});
   }
-  if (!status.ok()) emptyFiles(files);
+  if (!status.ok()) emptyFiles(files, until);
   return status.annotate(kWhat);
 }
 
@@ -321,9 +320,10 @@ Result<CompileCache::Content> CompileCache::load(const CacheFiles& files, uint32
 Result<CompileCache::Loaded> CompileCache::loadInPlace(const CacheFiles& files,
                                                        uint32_t clientUid) {
   constexpr const char* kWhat = "loading a compilation";
-  HALYARD_RETURN_IF_ERROR(checkFiles(files, cache::Access::READ), kWhat);
-  HALYARD_ASSIGN_OR_RETURN(const FileLock lock, lockFiles(files, /*exclusive=*/false, limits_.wait),
-                           kWhat);
+  const FileDeadline until = std::chrono::steady_clock::now() + limits_.foreignFiles;
+  HALYARD_RETURN_IF_ERROR(checkFiles(files, cache::Access::READ, until), kWhat);
+  HALYARD_ASSIGN_OR_RETURN(const FileLock lock,
+                           lockFiles(files, /*exclusive=*/false, limits_.wait, until), kWhat);
   HALYARD_ASSIGN_OR_RETURN(const std::optional<Store::Entry> entry,
                            store_->find(files.token, clientUid), kWhat);
   if (!entry) return opFailed("{}: nothing was saved under this token", kWhat);
@@ -338,7 +338,7 @@ Result<CompileCache::Loaded> CompileCache::loadInPlace(const CacheFiles& files,
     SetDigest digest(kind, identity_, files.token, clientUid,
                      model ? files.modelCache.size() : files.dataCache.size());
     HALYARD_RETURN_IF_ERROR(readFiles(kind, model ? files.modelCache : files.dataCache,
-                                      model ? entry->modelBytes : entry->dataBytes, digest,
+                                      model ? entry->modelBytes : entry->dataBytes, until, digest,
                                       model ? content.model : content.data),
                             kWhat);
     if (digest.finish() != (model ? entry->model : entry->data)) {

@@ -16,6 +16,8 @@
 #include <thread>
 
 #include "base/bulk_digest.h"
+#include "base/foreign_fd.h"
+#include "base/testing/slow_descriptors.h"
 #include "cache/cache_file.h"
 #include "cache/testing/cache_folder.h"
 
@@ -296,6 +298,33 @@ TEST_F(CompileCacheTest, RefusesDescriptorsThatAreNoFiles) {
   CacheFiles twice = files("a", 1);
   twice.modelCache[1] = twice.modelCache[0].duplicate();
   EXPECT_THAT(cache->save(twice, content_, kUid).toString(), HasSubstr("it is there twice"));
+}
+
+// A client may send files of a file system that never answers.
+TEST_F(CompileCacheTest, FilesThatDoNotAnswerAreAMissInBoundedTime) {
+  using halyard::testing::SlowFile;
+  const auto file = SlowFile::make(SlowFile::Stuck::STATUS);
+  if (file == nullptr) GTEST_SKIP() << "file systems of users cannot be mounted here";
+  CompileCacheLimits limits = kImpatient;
+  limits.foreignFiles = std::chrono::milliseconds(200);
+  const auto cache = open("acme-npu", "build 1", limits);
+  ASSERT_TRUE(cache->save(files("a", 1), content_, kUid).ok());
+  ForeignFd slow(file->open());
+  ASSERT_TRUE(slow.valid());
+  const auto account = std::make_shared<ForeignAccount>();
+  assignForeign(slow.get(), account);
+  CacheFiles set = files("a", 1);
+  set.modelCache[1] = UniqueFd(slow.get());
+  const bool ends = halyard::testing::within(std::chrono::seconds(60), [&] {
+    EXPECT_EQ(cache->save(set, content_, kUid).code(), ResultCode::RESOURCE_EXHAUSTED_TRANSIENT);
+    EXPECT_THAT(missOf(*cache, set), HasSubstr("model cache file 1: its file, which another"));
+  });
+  EXPECT_TRUE(ends);
+  (void)set.modelCache[1].release();
+  file->end();
+  EXPECT_TRUE(
+      halyard::testing::becomes([&] { return account->pending() == 0; }, std::chrono::seconds(10)));
+  expectHit(*cache, files("a", 1), content_);
 }
 
 TEST_F(CompileCacheTest, AHugeFileIsRefusedBeforeItIsRead) {

@@ -124,7 +124,8 @@ Status damaged(const fs::path& path, const Status& status) {
 // Returns the verified facts of one file of a compilation.
 Result<CacheFileFacts> verifyFile(const fs::path& path, const FileName& name) {
   HALYARD_ASSIGN_OR_RETURN(const UniqueFd fd, openFile(path));
-  HALYARD_ASSIGN_OR_RETURN(const uint64_t size, checkFile(fd.get(), Access::READ));
+  HALYARD_ASSIGN_OR_RETURN(const FileIdentity found, checkFile(fd.get(), Access::READ));
+  const uint64_t size = found.size;
   std::vector<uint8_t> head(std::min<uint64_t>(size, kCacheFileHeadBytes));
   HALYARD_RETURN_IF_ERROR(readAt(fd.get(), 0, head));
   HALYARD_ASSIGN_OR_RETURN(CacheFileFacts facts, decodeHead(head));

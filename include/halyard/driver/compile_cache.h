@@ -43,6 +43,8 @@ struct CompileCacheLimits {
   uint64_t bytes = uint64_t{4} << 30;
   // The longest wait of a call for other processes, once for the files and once for the store.
   std::chrono::milliseconds wait{2000};
+  // The most time of a call for files of a client whose file system may not answer, such as FUSE.
+  std::chrono::milliseconds foreignFiles{10000};
 };
 
 class HALYARD_EXPORT CompileCache {
@@ -97,6 +99,7 @@ class HALYARD_EXPORT CompileCache {
   // BAD_DATA: `content` has not exactly an entry for each file, or is too large. Also if a
   // descriptor is not of a regular file that is open for reading and writing. OP_FAILED: the disk
   // is full, another process holds a lock for longer than limits.wait, the store cannot be written.
+  // RESOURCE_EXHAUSTED_TRANSIENT: the files have not answered within limits.foreignFiles.
   // After an error load() fails, and the files are empty if possible. A process may be killed at
   // any point: load() then gives the previous or the new content, or fails.
   //
@@ -110,8 +113,8 @@ class HALYARD_EXPORT CompileCache {
 
   // The last save under this token, for this user, by this identity. OP_FAILED, with the
   // difference, when the files are not exactly that; also when a lock is held for longer than
-  // limits.wait. BAD_DATA for descriptors as above. Never blocks on a file that is not regular, and
-  // reads at most the saved number of bytes.
+  // limits.wait. BAD_DATA and RESOURCE_EXHAUSTED_TRANSIENT as above. Never blocks on a file that is
+  // not regular, and reads at most the saved number of bytes.
   Result<Content> load(const CacheFiles& files, uint32_t clientUid);
 
   // The same, for content that the driver uses in place: it has been copied once, from the files.
