@@ -38,9 +38,13 @@ class ForeignAccount {
 
   // The limit of an account's withForeign calls that run or wait.
   static constexpr unsigned kMostCalls = 64;
+  // The limit of isBehind().
+  static constexpr size_t kMostPending = 1024;
 
   // The number of calls that have been requested and have not ended.
   size_t pending() const { return pending_.load(std::memory_order_relaxed); }
+  // Whether so many calls are pending that no more descriptors may be taken from the account.
+  bool isBehind() const { return pending() > kMostPending; }
 
  private:
   friend class ForeignWork;

@@ -10,7 +10,7 @@ namespace halyard::hal {
 namespace {
 
 // The limit of messages for one receive(). Honest clients send fewer.
-constexpr unsigned kMostAtOnce = 1024;
+constexpr unsigned kMostAtOnce = 2 * OfferedMemories::kMost;
 
 constexpr size_t kMostFds = 253;  // the kernel's limit for one message
 
@@ -106,6 +106,8 @@ void OfferedMemories::receive() {
 }
 
 bool OfferedMemories::receiveOne() {
+  // Descriptors in the channel are no burden for this process. Those that wait to be closed are.
+  if (closing_ != nullptr && closing_->isBehind()) return false;
   MemoryMessage offer;
   Envelope envelope(&offer);
   const ssize_t size =

@@ -3,7 +3,9 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/eventfd.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 
@@ -12,8 +14,14 @@
 #include <string>
 #include <vector>
 
+#include "base/testing/slow_descriptors.h"
+
 namespace halyard::hal {
 namespace {
+
+using halyard::testing::becomes;
+using halyard::testing::LingeringSocket;
+using halyard::testing::sendDescriptors;
 
 bool isSameFile(int a, int b) {
   struct stat one {};
@@ -34,8 +42,8 @@ size_t openDescriptors(int file) {
 class MemoryChannelTest : public ::testing::Test {
  protected:
   void SetUp() override { open(nullptr); }
-  void open(std::shared_ptr<Quota> quota) {
-    auto made = OfferedMemories::create(std::move(quota)).value();
+  void open(std::shared_ptr<Quota> quota, std::shared_ptr<ForeignAccount> closing = nullptr) {
+    auto made = OfferedMemories::create(std::move(quota), std::move(closing)).value();
     driver_.emplace(std::move(made.memories));
     client_ = std::move(made.clientEnd);
   }
@@ -72,6 +80,44 @@ class MemoryChannelTest : public ::testing::Test {
   UniqueFd client_;
   const SharedMemoryPtr memory_ = SharedMemory::create(64, "test").value();
 };
+
+// Otherwise a hostile client could use up the descriptors of the process.
+TEST_F(MemoryChannelTest, TakesNothingWhileTooManyDescriptorsWaitToBeClosed) {
+  rlimit limit{};
+  ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &limit), 0);
+  if (limit.rlim_max < 4096) GTEST_SKIP() << "the process may not have 4096 descriptors";
+  const rlimit before = limit;
+  limit.rlim_cur = limit.rlim_max;
+  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &limit), 0);
+  const auto account = std::make_shared<ForeignAccount>();
+  open(nullptr, account);
+  std::vector<LingeringSocket> sockets;
+  for (unsigned i = 0; i < ForeignAccount::kMostThreads; ++i) {
+    // The descriptor lies in the queue of a socket that is closed with it.
+    sockets.emplace_back(std::chrono::seconds(100));
+    int ends[2];
+    ASSERT_EQ(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends), 0);
+    ASSERT_TRUE(sendDescriptors(ends[1], {sockets.back().get()}));
+    sockets.back().close();
+    ::close(ends[1]);
+    assignForeign(ends[0], account);
+    closeForeign(ends[0]);
+  }
+  const UniqueFd event(::eventfd(0, EFD_CLOEXEC));
+  const std::vector<int> eight(8, event.get());
+  for (int i = 0; i < 400 && !account->isBehind(); ++i) {
+    send({.slot = 1}, eight);
+    driver_->receive();
+  }
+  EXPECT_TRUE(account->isBehind());
+  EXPECT_LE(account->pending(), ForeignAccount::kMostPending + 8);
+  send({.slot = 2, .kind = static_cast<uint32_t>(MemoryKind::ASHMEM)}, {memory_->fd()});
+  EXPECT_FALSE(has(2));
+  for (LingeringSocket& socket : sockets) socket.endPeer();
+  EXPECT_TRUE(becomes([&] { return has(2); }, std::chrono::seconds(30)));
+  EXPECT_TRUE(becomes([&] { return account->pending() == 0; }, std::chrono::seconds(30)));
+  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &before), 0);
+}
 
 TEST_F(MemoryChannelTest, HandsMemoriesOver) {
   const SharedMemoryPtr part = SharedMemory::fromFd(4096, PROT_READ, memory_->fd(), 8192).value();

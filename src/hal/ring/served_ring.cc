@@ -394,12 +394,12 @@ ExecutionResult ServedRing::compute(Recording& recording, const ExecuteOptions& 
 }
 
 void ServedRing::answer(const ExecutionResult& result) {
+  answered_ = Clock::now();
   const std::optional<uint32_t> space = writer_.space(resultDatums(result, parts_.extended));
   if (!space) return close();
   encodeResultPacket(result, parts_.version, parts_.extended, parts_.takesCopied, *space, &reply_);
   if (reply_.size() > *space) return;  // the client does not read its answers
   const uint32_t core = currentCore();
-  answered_ = Clock::now();
   const bool isQuick = gap_.isShort() && *answered_ - started_ < kQuick;
   const uint32_t clients = clientCore();
   const Parting::Move move = parting_.next(*answered_, clients == core, isQuick);

@@ -15,13 +15,16 @@ namespace {
 
 using RingPtr = std::shared_ptr<ServedRing>;
 
-// A descriptor for the client. It is closed with the capability.
+// A descriptor for the client. It is closed with the capability, which the client may keep longer
+// than the burst.
 class GivenAway final : public wire::FileDescriptor::Server {
  public:
-  explicit GivenAway(UniqueFd fd) : fd_(std::move(fd)) {}
+  GivenAway(UniqueFd fd, std::shared_ptr<const Quota::Charge> charge)
+      : charge_(std::move(charge)), fd_(std::move(fd)) {}
   kj::Maybe<int> getFd() override { return fd_.get(); }
 
  private:
+  const std::shared_ptr<const Quota::Charge> charge_;
   const UniqueFd fd_;
 };
 
@@ -190,9 +193,15 @@ Status finish(ConfigureBurstContext context, const BurstTarget& target, OpenedRi
               wire::v1_2::IBurstCallback::Client callback, const ContextPlace& place,
               bool extended) {
   const RingPtr& ring = opened.ring;
+  const RingPtr held = disposedOf(target.client, ring);
   HALYARD_ASSIGN_OR_RETURN(Quota::Charge charge,
                            target.client->session->quota().charge(Quota::Resource::RINGS, 1));
-  const RingPtr held = disposedOf(target.client, ring);
+  UniqueFd channel = ring->takeMemoryChannel();
+  HALYARD_ASSIGN_OR_RETURN(Quota::Charge charged,
+                           target.client->session->quota().charge(
+                               Quota::Resource::DESCRIPTORS,
+                               (opened.doorbell.valid() ? 1 : 0) + (channel.valid() ? 1 : 0)));
+  const auto descriptors = std::make_shared<const Quota::Charge>(std::move(charged));
   auto server =
       kj::heap<BurstContextServer>(target.client, held, kj::mv(callback), place, std::move(charge));
   HALYARD_RETURN_IF_ERROR(target.client->core.services->executor().add(
@@ -201,10 +210,11 @@ Status finish(ConfigureBurstContext context, const BurstTarget& target, OpenedRi
   results.setBurstContext(kj::mv(server));
   results.setTakesDoorbell(!opened.doorbell.valid());
   if (opened.doorbell.valid()) {
-    results.setDoorbell(kj::heap<GivenAway>(std::move(opened.doorbell)));
+    results.setDoorbell(kj::heap<GivenAway>(std::move(opened.doorbell), descriptors));
   }
-  UniqueFd channel = ring->takeMemoryChannel();
-  if (channel.valid()) results.setMemoryChannel(kj::heap<GivenAway>(std::move(channel)));
+  if (channel.valid()) {
+    results.setMemoryChannel(kj::heap<GivenAway>(std::move(channel), descriptors));
+  }
   results.setExtended(extended);
   if (extended) results.setRecordings(kMaxRecordings);
   results.setTakesTokens(extended && target.version >= HalVersion::V1_3);

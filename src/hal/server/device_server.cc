@@ -25,12 +25,12 @@ struct ExaminedModel {
 };
 
 // Calls the notify method of the version.
-void notify(ServerCore& core, Callback callback, const Status& status,
+void notify(const std::shared_ptr<ServedClient>& client, Callback callback, const Status& status,
             kj::Maybe<PreparedClient> preparedModel, HalVersion version) {
   const auto send = [&](auto request) {
     setStatus(request, status, version);
-    KJ_IF_MAYBE (client, preparedModel) request.setPreparedModel(*client);
-    core.detach(request.send().ignoreResult());
+    KJ_IF_MAYBE (prepared, preparedModel) request.setPreparedModel(*prepared);
+    notified(client, request.send().ignoreResult());
   };
   if (version >= HalVersion::V1_3) {
     send(callback.castAs<wire::v1_3::IPreparedModelCallback>().notify13Request());
@@ -369,7 +369,7 @@ class DeviceServer final : public wire::v1_3::IDevice::Server {
     Callback callback = context.getParams().getCallback();
     auto answer = [this, context, callback, version](const Status& status) mutable {
       setStatus(context.getResults(), status, version);
-      if (!status.ok()) notify(core_, callback, status, nullptr, version);
+      if (!status.ok()) notify(client_, callback, status, nullptr, version);
     };
     if (!options.ok()) {
       answer(options.status());
@@ -403,7 +403,7 @@ class DeviceServer final : public wire::v1_3::IDevice::Server {
         prepared = makePreparedModelServer(client, model.share(), std::move(*result), deviceVersion,
                                            priority);
       }
-      notify(client->core, callback, status, kj::mv(prepared), version);
+      notify(client, callback, status, kj::mv(prepared), version);
     }));
   }
 
@@ -447,7 +447,7 @@ class DeviceServer final : public wire::v1_3::IDevice::Server {
                                                result->priority);
           }
           setStatus(context.getResults(), launchStatus(status), version);
-          notify(client->core, callback, status, kj::mv(prepared), version);
+          notify(client, callback, status, kj::mv(prepared), version);
         });
   }
 

@@ -154,6 +154,46 @@ TEST_F(FencedServerTest, TimesComeWhenAskedFor) {
   EXPECT_LT(launched, 60'000'000u);
 }
 
+// A client that does not release its fences holds descriptors and executions of the server.
+TEST_F(FencedServerTest, FencesThatTheClientKeepsAreLimited) {
+  dropCallback();
+  ClientTerms terms;
+  terms.quota = Quota::create({.descriptors = 16}, "the client");
+  start(HalVersion::V1_3, 0, std::move(terms));
+  ASSERT_EQ(prepare(addModel(4)).status, wire::ErrorStatus::NONE);
+  std::vector<FencedCallback*> kept;
+  FencedOutcome last = fenced(request_, {});
+  while (last.outcome.status == wire::ErrorStatus::NONE && kept.size() < 100) {
+    EXPECT_EQ(waitOn(last), FenceState::SIGNALLED);
+    kept.push_back(std::exchange(callback_, nullptr));
+    last = fenced(request_, {});
+  }
+  expectRefused(last, wire::ErrorStatus::RESOURCE_EXHAUSTED_TRANSIENT, "of 16 descriptors");
+  onLoop<bool>([&kept](RpcLoop::Context&) -> kj::Promise<bool> {
+    for (FencedCallback* const callback : kept) delete callback;
+    return true;
+  });
+  EXPECT_EQ(waitOn(fenced(request_, {})), FenceState::SIGNALLED);
+}
+
+// Its sender would decide how long the call holds descriptors and memory.
+TEST_F(FencedServerTest, APromiseOfAFenceIsNotWaitedFor) {
+  using Fulfiller = kj::Own<kj::PromiseFulfiller<wire::FileDescriptor::Client>>;
+  const auto kept = std::make_shared<std::optional<Fulfiller>>();
+  expectInvalid(fenced(request_, {},
+                       [kept](FencedParams call) {
+                         auto never = kj::newPromiseAndFulfiller<wire::FileDescriptor::Client>();
+                         *kept = kj::mv(never.fulfiller);
+                         call.initWaitFor(1).set(
+                             0, wire::FileDescriptor::Client(kj::mv(never.promise)));
+                       }),
+                "fence 0");
+  onLoop<bool>([kept](RpcLoop::Context&) -> kj::Promise<bool> {
+    kept->reset();
+    return true;
+  });
+}
+
 TEST_F(FencedServerTest, BadFencesGetNeitherFenceNorCallback) {
   const NewFence good = createFence().value();
   NewFence failed = createFence().value();

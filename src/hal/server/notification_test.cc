@@ -31,6 +31,12 @@ class Callback final : public wire::v1_3::IExecutionCallback::Server {
   Notified& to_;
 };
 
+// Never answers.
+class SilentCallback final : public wire::v1_3::IExecutionCallback::Server {
+ public:
+  kj::Promise<void> notify13(Notify13Context) override { return kj::NEVER_DONE; }
+};
+
 class NotificationTest : public ServerTest {
  protected:
   Request requestOf(float first) {
@@ -63,6 +69,20 @@ class NotificationTest : public ServerTest {
     return false;
   }
 };
+
+// Each unanswered notification takes memory of the server.
+TEST_F(NotificationTest, AClientThatDoesNotAnswerIsDisconnected) {
+  ASSERT_EQ(prepare(addModel(4)).status, Code::NONE);
+  onLoop<bool>([&](RpcLoop::Context& context) -> kj::Promise<bool> {
+    for (int i = 0; i < 5000; ++i) {
+      auto call = preparedClient_->execute13Request();  // without a request, which is an error
+      call.setCallback(kj::heap<SilentCallback>());
+      context.tasks.add(call.send().ignoreResult().catch_([](kj::Exception&&) {}));
+    }
+    return true;
+  });
+  EXPECT_TRUE(disconnected_.waitUntil(Clock::now() + std::chrono::seconds(60)).has_value());
+}
 
 // The client makes more executions than the server accepts. They end only with the server.
 TEST_F(NotificationTest, TooManyCallsAndAShutdownAreToldOnceEach) {

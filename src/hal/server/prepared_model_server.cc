@@ -23,9 +23,10 @@ void setResult(Results&& results, const ExecutionResult& result, HalVersion vers
   results.setCopiedBytes(result.copiedBytes);
 }
 
-void notify(ServerCore& core, wire::v1_0::IExecutionCallback::Client callback,
-            const ExecutionResult& result, HalVersion version) {
-  const auto send = [&](auto request) { core.detach(request.send().ignoreResult()); };
+void notify(const std::shared_ptr<ServedClient>& client,
+            wire::v1_0::IExecutionCallback::Client callback, const ExecutionResult& result,
+            HalVersion version) {
+  const auto send = [&](auto request) { notified(client, request.send().ignoreResult()); };
   if (version >= HalVersion::V1_3) {
     auto request = callback.castAs<wire::v1_3::IExecutionCallback>().notify13Request();
     setResult(request, result, version);
@@ -102,14 +103,22 @@ class PreparedModelServer final : public wire::v1_3::IPreparedModel::Server {
       refused = badData("{} fences to wait for; at most {} are taken", fences,
                         static_cast<uint32_t>(wire::MAX_FDS_PER_MESSAGE));
     }
+    // Its own fence has two ends.
+    auto charge = std::make_shared<Quota::Charge>();
+    if (refused.ok()) {
+      auto charged = client_->session->quota().charge(Quota::Resource::DESCRIPTORS, fences + 2);
+      refused = charged.status();
+      if (charged.ok()) *charge = std::move(*charged);
+    }
     if (!refused.ok()) {
       setStatus(context.getResults(), refused, HalVersion::V1_3);
       return kj::READY_NOW;
     }
     return decodeFences(params.getWaitFor())
-        .then([this, context, own = *options, duration = decodeDuration(params.getDuration())](
-                  std::vector<ForeignFd> received) mutable {
-          return fenced(context, std::move(received), own, duration);
+        .then([this, context, charge, own = *options,
+               duration =
+                   decodeDuration(params.getDuration())](std::vector<ForeignFd> received) mutable {
+          return fenced(context, std::move(received), std::move(charge), own, duration);
         });
   }
 
@@ -177,36 +186,40 @@ class PreparedModelServer final : public wire::v1_3::IPreparedModel::Server {
     std::shared_ptr<FencedExecution> execution;
   };
 
+  // `charge`: for the fences. It is held until the execution has ended, and the client has released
+  // the fence and the callback.
   kj::Promise<void> fenced(ExecuteFencedContext context, std::vector<ForeignFd> waitFor,
-                           ExecuteOptions options,
+                           std::shared_ptr<const Quota::Charge> charge, ExecuteOptions options,
                            std::optional<std::chrono::nanoseconds> duration) {
     // The inputs are read after the fences have signalled, because executions behind the fences may
     // write them.
-    const auto start = [model = model_, preparedModel = preparedModel_, options, duration,
+    const auto start = [model = model_, preparedModel = preparedModel_, options, duration, charge,
                         fences = std::make_shared<std::vector<ForeignFd>>(std::move(waitFor))](
                            ImportedPtr request) -> Result<FencedStart> {
       const auto session = std::dynamic_pointer_cast<SessionPreparedModel>(preparedModel);
       if (session == nullptr) return opFailed("the prepared model takes no fenced executions");
       std::vector<int> fds;
       for (const ForeignFd& fence : *fences) fds.push_back(fence.get());
-      FencedResult result =
-          session->executeFenced(request->request(), fds, options, duration,
-                                 [model, preparedModel, request](const ExecuteOptions& own) {
-                                   Status loaded = request->load(*model);
-                                   if (!loaded.ok()) return failed(std::move(loaded));
-                                   return hal::execute(*preparedModel, *model, *request, own);
-                                 });
+      FencedResult result = session->executeFenced(
+          request->request(), fds, options, duration,
+          [model, preparedModel, request, charge](const ExecuteOptions& own) {
+            Status loaded = request->load(*model);
+            if (!loaded.ok()) return failed(std::move(loaded));
+            return hal::execute(*preparedModel, *model, *request, own);
+          });
       HALYARD_RETURN_IF_ERROR(result.status);
       return FencedStart{std::move(result.fence), std::move(result.execution)};
     };
     return withRequest<FencedStart>(context, HalVersion::V1_3, Priority::MEDIUM, std::nullopt,
                                     start, &ImportedRequest::bind)
-        .then([context](Result<FencedStart> started) mutable {
+        .then([context, charge](Result<FencedStart> started) mutable {
           auto results = context.getResults();
           setStatus(results, started.status(), HalVersion::V1_3);
           if (!started.ok()) return;
-          if (started->fence.valid()) results.setSyncFence(encodeFence(std::move(started->fence)));
-          results.setCallback(makeFencedCallback(std::move(started->execution)));
+          if (started->fence.valid()) {
+            results.setSyncFence(encodeFence(std::move(started->fence), charge));
+          }
+          results.setCallback(makeFencedCallback(std::move(started->execution), charge));
         });
   }
 
@@ -241,7 +254,7 @@ class PreparedModelServer final : public wire::v1_3::IPreparedModel::Server {
     wire::v1_0::IExecutionCallback::Client callback = context.getParams().getCallback();
     auto answer = [this, context, callback, version](const Status& status) mutable {
       setStatus(context.getResults(), status, version);
-      if (!status.ok()) notify(core_, callback, failed(status), version);
+      if (!status.ok()) notify(client_, callback, failed(status), version);
     };
     if (!options.ok()) {
       answer(options.status());
@@ -299,8 +312,8 @@ class PreparedModelServer final : public wire::v1_3::IPreparedModel::Server {
         priority_, options.deadline);
     // `this` is not captured, because the client may release the prepared model before.
     core_.detach(
-        done.then([&core = core_, callback, version](Result<ExecutionResult> result) mutable {
-          notify(core, callback, result.ok() ? *result : failed(result.takeStatus()), version);
+        done.then([client = client_, callback, version](Result<ExecutionResult> result) mutable {
+          notify(client, callback, result.ok() ? *result : failed(result.takeStatus()), version);
         }));
   }
 
@@ -325,6 +338,8 @@ wire::v1_3::IPreparedModel::Client makePreparedModelServer(
 kj::Promise<std::shared_ptr<PreparedModel>> preparedModelOf(
     ServedClient& client, wire::v1_3::IPreparedModel::Client capability) {
   using Found = std::shared_ptr<PreparedModel>;
+  // A promise may never become a capability, and the call would wait for it.
+  if (capnp::ClientHook::from(capability)->whenMoreResolved() != nullptr) return Found();
   auto promise = client.preparedModels->getLocalServer(capability);
   return promise
       .then(

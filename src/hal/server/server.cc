@@ -13,6 +13,9 @@ namespace {
 // The time in which a refused client can ask for the reason.
 constexpr kj::Duration kRefusalTime = 2 * kj::SECONDS;
 
+// The limit of notifications that a client has not answered. An honest client answers at once.
+constexpr unsigned kMostUnanswered = 4096;
+
 }  // namespace
 
 ServerCore::Connection::Connection(std::shared_ptr<ServedClient> theClient,
@@ -84,6 +87,19 @@ void ServerCore::disposeFirst(std::shared_ptr<void> object) {
 
 void ServerCore::endSessions() {
   for (const Connection& connection : connections_) connection.client->session->end();
+}
+
+void ServerCore::disconnect(const ServedClient& client) {
+  for (Connection& connection : connections_) {
+    if (connection.client.get() == &client) connection.wire.shutdown();
+  }
+}
+
+void notified(const std::shared_ptr<ServedClient>& client, kj::Promise<void> answered) {
+  if (++client->unansweredNotifications > kMostUnanswered) client->core.disconnect(*client);
+  client->core.detach(
+      answered.then([client] { --client->unansweredNotifications; },
+                    [client](kj::Exception&&) { --client->unansweredNotifications; }));
 }
 
 void ServedClient::dispose(std::shared_ptr<void> object) const {

@@ -33,7 +33,9 @@ struct ServedClient {
   const std::shared_ptr<capnp::CapabilityServerSet<wire::v1_3::IPreparedModel>> preparedModels =
       std::make_shared<capnp::CapabilityServerSet<wire::v1_3::IPreparedModel>>();
   unsigned bursts = 0;  // the client's number of bursts; loop thread
-  uint32_t uid = 0;     // the client's user, from the kernel
+  // The number of notifications that the client has not answered; loop thread.
+  unsigned unansweredNotifications = 0;
+  uint32_t uid = 0;  // the client's user, from the kernel
   // False after the end of the server. Cap'n Proto may keep an object longer. Loop thread.
   std::shared_ptr<const bool> open = {};
   // The account for closing the client's descriptors.
@@ -45,6 +47,10 @@ struct ServedClient {
   void disposeFirst(std::shared_ptr<void> object) const;
 };
 
+// Waits for the client's answer to a notification. A client with too many unanswered ones is
+// disconnected, because each takes memory here. Loop thread.
+void notified(const std::shared_ptr<ServedClient>& client, kj::Promise<void> answered);
+
 class ServerCore final : public kj::TaskSet::ErrorHandler {
  public:
   ServerCore(RpcLoop& loop, std::shared_ptr<Device> served, ServerOptions theOptions)
@@ -55,6 +61,7 @@ class ServerCore final : public kj::TaskSet::ErrorHandler {
   // Asks the running executions of all clients to end early.
   void endSessions();
   void closeAll();
+  void disconnect(const ServedClient& client);
   void taskFailed(kj::Exception&&) override {}  // the client has gone
 
   // Runs `work` on a thread of the executor, in turn with the calls of other clients. The promise,

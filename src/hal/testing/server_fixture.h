@@ -41,7 +41,7 @@ class ServerTest : public ::testing::Test {
  protected:
   void SetUp() override { start(HalVersion::V1_3); }
 
-  void start(HalVersion version, uint32_t usualThreads = 0) {
+  void start(HalVersion version, uint32_t usualThreads = 0, ClientTerms terms = {}) {
     stop();
     device_ = std::make_shared<TestDevice>(version);
     device_->mutableInfo().usualThreads = usualThreads;
@@ -49,7 +49,8 @@ class ServerTest : public ::testing::Test {
     server_ = Server::start(loop_, device_).value();
     int ends[2];
     ASSERT_EQ(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends), 0);
-    server_->serve(UniqueFd(ends[0]), [this] { disconnected_.set(true); });
+    server_->serve(
+        UniqueFd(ends[0]), [this] { disconnected_.set(true); }, std::move(terms));
     clientFd_ = ends[1];
     onLoop<bool>([fd = ends[1], this](RpcLoop::Context& context) -> kj::Promise<bool> {
       client_ =

@@ -31,8 +31,6 @@ constexpr size_t kSharedBytes = size_t{1} << 15;
 constexpr uint32_t kMaxSegments = 512;
 constexpr size_t kMostHeaderBytes = (kMaxSegments + 1) * sizeof(uint32_t);
 constexpr uint64_t kMalformed = UINT64_MAX;
-// The socket is not read while more descriptors of this peer wait to be closed.
-constexpr size_t kMostClosings = 1024;
 constexpr size_t kMostFds = 253;  // the kernel's limit for one message
 
 // Throws the exception for the call's errno: DISCONNECTED when the peer has gone.
@@ -235,7 +233,7 @@ void MessageSocket::growTo(size_t bytes) {
 }
 
 MessageSocket::Receipt MessageSocket::receive() {
-  if (terms_.closing != nullptr && terms_.closing->pending() > kMostClosings) {
+  if (terms_.closing != nullptr && terms_.closing->isBehind()) {
     failOverloaded(makeStatus(ResultCode::RESOURCE_EXHAUSTED_TRANSIENT,
                               "{} descriptors that have come from here cannot be closed",
                               terms_.closing->pending()));

@@ -9,20 +9,23 @@ namespace {
 template <typename Fd>
 class FenceFile final : public wire::FileDescriptor::Server {
  public:
-  explicit FenceFile(Fd fence) : fence_(std::move(fence)) {}
+  explicit FenceFile(Fd fence, std::shared_ptr<const Quota::Charge> charge = nullptr)
+      : charge_(std::move(charge)), fence_(std::move(fence)) {}
   kj::Maybe<int> getFd() override {
     if (!fence_.valid()) return nullptr;
     return fence_.get();
   }
 
  private:
+  const std::shared_ptr<const Quota::Charge> charge_;
   const Fd fence_;
 };
 
 class FencedCallback final : public wire::v1_3::IFencedExecutionCallback::Server {
  public:
-  explicit FencedCallback(std::shared_ptr<FencedExecution> execution)
-      : execution_(std::move(execution)) {}
+  FencedCallback(std::shared_ptr<FencedExecution> execution,
+                 std::shared_ptr<const Quota::Charge> charge)
+      : charge_(std::move(charge)), execution_(std::move(execution)) {}
 
   // Answers immediately; it does not wait for the execution.
   kj::Promise<void> getExecutionInfo(GetExecutionInfoContext context) override {
@@ -34,13 +37,15 @@ class FencedCallback final : public wire::v1_3::IFencedExecutionCallback::Server
   }
 
  private:
+  const std::shared_ptr<const Quota::Charge> charge_;
   const std::shared_ptr<FencedExecution> execution_;
 };
 
 }  // namespace
 
-wire::FileDescriptor::Client encodeFence(UniqueFd fence) {
-  return kj::heap<FenceFile<UniqueFd>>(std::move(fence));
+wire::FileDescriptor::Client encodeFence(UniqueFd fence,
+                                         std::shared_ptr<const Quota::Charge> charge) {
+  return kj::heap<FenceFile<UniqueFd>>(std::move(fence), std::move(charge));
 }
 
 wire::FileDescriptor::Client encodeFence(ForeignFd fence) {
@@ -67,8 +72,8 @@ kj::Promise<std::vector<ForeignFd>> decodeFences(capnp::List<wire::FileDescripto
 }
 
 wire::v1_3::IFencedExecutionCallback::Client makeFencedCallback(
-    std::shared_ptr<FencedExecution> execution) {
-  return kj::heap<FencedCallback>(std::move(execution));
+    std::shared_ptr<FencedExecution> execution, std::shared_ptr<const Quota::Charge> charge) {
+  return kj::heap<FencedCallback>(std::move(execution), std::move(charge));
 }
 
 }  // namespace halyard::hal

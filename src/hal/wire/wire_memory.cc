@@ -71,21 +71,16 @@ Status checkPoolCount(const std::vector<SharedMemoryPtr>& pools) {
 }
 
 kj::Promise<ForeignFd> duplicateFd(wire::FileDescriptor::Client client) {
-  // The capability owns the descriptor, and must stay until the duplicate exists.
-  auto promise = client.getFd();
-  return promise
-      .then(
-          [](kj::Maybe<int> fd) {
-            KJ_IF_MAYBE (number, fd) {
-              Result<ForeignFd> taken = takeReceived(*number);
-              if (taken.ok()) return std::move(*taken);
-              kj::throwFatalException(
-                  KJ_EXCEPTION(OVERLOADED, "no descriptor", taken.status().message().c_str()));
-            }
-            return ForeignFd();
-          },
-          [](kj::Exception&&) { return ForeignFd(); })
-      .attach(kj::mv(client));
+  // The descriptor comes with the capability. A promise of a capability is not waited for, since
+  // its sender decides how long that takes.
+  auto hook = capnp::ClientHook::from(kj::mv(client));
+  const auto fd = hook->getFd();
+  KJ_IF_MAYBE (number, fd) {
+    Result<ForeignFd> taken = takeReceived(*number);
+    if (taken.ok()) return std::move(*taken);
+    return KJ_EXCEPTION(OVERLOADED, "no descriptor", taken.status().message().c_str());
+  }
+  return ForeignFd();
 }
 
 kj::Promise<Result<std::vector<PoolDescription>>> decodeMemories(

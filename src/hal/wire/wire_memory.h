@@ -39,8 +39,8 @@ kj::Promise<ForeignFd> decodeHandle(wire::Handle::Reader handle);
 // Returns a capability for a duplicate of the descriptor. Null when duplication fails, or for -1.
 kj::Maybe<wire::FileDescriptor::Client> encodeFile(int fd);
 
-// Returns a duplicate of the capability's descriptor; invalid when it has none. Throws OVERLOADED
-// when takeReceived refuses.
+// Returns a duplicate of the capability's descriptor; invalid when it has none, or is a promise.
+// Throws OVERLOADED when takeReceived refuses.
 kj::Promise<ForeignFd> duplicateFd(wire::FileDescriptor::Client client);
 
 }  // namespace halyard::hal
