@@ -43,6 +43,25 @@ inline import::ModelWriter mixingModel() {
   return w;
 }
 
+// y = x[index] in each batch, for float [1,3] and an INT32 [1,1].
+inline import::ModelWriter pickingModel() {
+  import::ModelWriter w;
+  const int32_t x = w.floats("x", {1, 3});
+  import::TensorSpec spec;
+  spec.name = "index";
+  spec.type = import::tfl::TensorType::INT32;
+  spec.shape = {1, 1};
+  const int32_t index = w.tensor(std::move(spec));
+  const int32_t y = w.floats("y", {1, 1});
+  w.node(import::tfl::BuiltinOperator::GATHER, {x, index}, {y},
+         import::tfl::BuiltinOptions::GatherOptions, [](flatbuffers::FlatBufferBuilder& b) {
+           return import::tfl::CreateGatherOptions(b, /*axis=*/1, /*batch_dims=*/1);
+         });
+  w.inputs = {x, index};
+  w.outputs = {y};
+  return w;
+}
+
 inline void writeFile(const std::string& path, const std::vector<uint8_t>& bytes) {
   std::filesystem::create_directories(std::filesystem::path(path).parent_path());
   std::ofstream(path, std::ios::binary)

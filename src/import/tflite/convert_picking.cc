@@ -278,6 +278,32 @@ Status convertPack(Node& node) {
   return node.reshapeAs(column, {count}, y);
 }
 
+// Returns the indices plus `starts`. An index outside of 0 to `extent` - 1 becomes negative, which
+// GATHER refuses. Otherwise it would pick from the part of another batch.
+Result<uint32_t> movedIndices(Node& node, uint32_t indices, uint32_t starts, int32_t extent) {
+  GraphBuilder& builder = node.builder();
+  const auto append = [&](OperationType type, OperandIndexes inputs,
+                          std::string_view what) -> Result<uint32_t> {
+    HALYARD_ASSIGN_OR_RETURN(const uint32_t y, node.temporaryLike(indices, what));
+    HALYARD_RETURN_IF_ERROR(builder.addOperation(type, std::move(inputs), {y}));
+    return y;
+  };
+  const auto number = [&](int32_t value) { return builder.int32Tensor({1}, {&value, 1}); };
+  HALYARD_ASSIGN_OR_RETURN(const uint32_t last, number(extent - 1));
+  HALYARD_ASSIGN_OR_RETURN(const uint32_t zero, number(0));
+  HALYARD_ASSIGN_OR_RETURN(const uint32_t minusOne, number(-1));
+  HALYARD_ASSIGN_OR_RETURN(const uint32_t none, builder.int32Scalar(0));
+  HALYARD_ASSIGN_OR_RETURN(const uint32_t least, append(MINIMUM, {indices, last}, "at most"));
+  HALYARD_ASSIGN_OR_RETURN(const uint32_t kept, append(MAXIMUM, {least, zero}, "in the axis"));
+  HALYARD_ASSIGN_OR_RETURN(const uint32_t moved, append(ADD, {kept, starts, none}, "moved"));
+  HALYARD_ASSIGN_OR_RETURN(const uint32_t refused, append(MINIMUM, {indices, minusOne}, "refused"));
+  HALYARD_ASSIGN_OR_RETURN(
+      const uint32_t isInside,
+      builder.addTemporary(OperandType::TENSOR_BOOL8, {}, 0, 0, "is in the axis"));
+  HALYARD_RETURN_IF_ERROR(builder.addOperation(EQUAL, {kept, indices}, {isInside}));
+  return append(SELECT, {isInside, moved, refused}, "in all batches");
+}
+
 // Each batch picks from its own part of x. All parts become one list, and the indices of a batch
 // move to its part.
 Status gatherInBatches(Node& node, int32_t axis, int32_t batchDims) {
@@ -304,8 +330,8 @@ Status gatherInBatches(Node& node, int32_t axis, int32_t batchDims) {
   HALYARD_ASSIGN_OR_RETURN(const uint32_t first,
                            node.builder().int32Tensor(std::move(spread), starts));
   HALYARD_ASSIGN_OR_RETURN(const uint32_t zero, node.builder().int32Scalar(0));
-  HALYARD_ASSIGN_OR_RETURN(const uint32_t moved, node.temporaryLike(indices, "in all batches"));
-  HALYARD_RETURN_IF_ERROR(node.builder().addOperation(ADD, {indices, first, zero}, {moved}));
+  HALYARD_ASSIGN_OR_RETURN(const uint32_t moved,
+                           movedIndices(node, indices, first, static_cast<int32_t>(dims[at])));
   return moveElements(node, GATHER, x, {zero, moved});
 }
 

@@ -56,6 +56,27 @@ TEST(IntegerMovement, BatchesPickFromTheirOwnPart) {
   EXPECT_THAT(single.floatOutput(), ElementsAre(3, 1, 4, 5));
 }
 
+TEST(IntegerMovement, BatchesDoNotPickFromOtherParts) {
+  for (const int32_t outside : {-1, 3, 4, INT32_MIN, INT32_MAX}) {
+    for (const size_t batch : {0, 1}) {
+      std::vector<int32_t> picks = {0, 0};
+      picks[batch] = outside;
+      ModelWriter w;
+      const int32_t x = w.floats("x", {2, 3});
+      const int32_t indices = typed(w, "indices", Type::INT32, {2, 1});
+      const int32_t y = w.floats("y", {2, 1});
+      w.node(Op::GATHER, {x, indices}, {y}, Opt::GatherOptions,
+             [](FlatBufferBuilder& b) { return tfl::CreateGatherOptions(b, 1, 1); });
+      w.inputs = {x, indices};
+      w.outputs = {y};
+      const RunResult result =
+          runWith(importModel(w), {bytesOf<float>({1, 2, 3, 4, 5, 6}), bytesOf(picks)});
+      EXPECT_EQ(result.status.code(), ResultCode::OP_FAILED) << outside << " in " << batch;
+      EXPECT_THAT(result.status.message(), HasSubstr("of indices is -")) << outside;
+    }
+  }
+}
+
 TEST(IntegerMovement, LinesToBatchesAndBack) {
   SingleOperator to;
   const int32_t x = to.floats({1, 3, 1}, {1, 2, 3});

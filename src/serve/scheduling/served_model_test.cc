@@ -94,6 +94,43 @@ TEST_F(ServedModelTest, DependentElementsAreNotBatched) {
   EXPECT_THAT(floatsOf(infer(*model, request).outputs[0]), ElementsAre(2, 4, 6));
 }
 
+// An index outside of its own request must not pick from another one.
+TEST_F(ServedModelTest, ABadIndexFailsOnlyItsOwnRequest) {
+  const auto model = load(pickingModel(), batchesOf(2, std::chrono::seconds(20)));
+  ASSERT_TRUE(model);
+  ASSERT_EQ(model->maxBatch(), 2u);
+  const auto requestAt = [](float value, int32_t at) {
+    InferRequest request = requestFor("m", {value, value, value});
+    InputTensor& index = request.inputs.emplace_back();
+    index.name = "index";
+    index.datatype = Datatype::INT32;
+    index.shape = {1, 1};
+    index.own = import::bytesOf<int32_t>({at});
+    index.bytes = index.own;
+    return request;
+  };
+  for (const int32_t outside : {-1, 3, 4}) {
+    for (const size_t bad : {0, 1}) {
+      std::vector<InferRequest> requests;
+      for (size_t i = 0; i < 2; ++i) {
+        requests.push_back(requestAt(static_cast<float>(i + 1), i == bad ? outside : 2));
+      }
+      std::vector<Waiter> waiters(2);
+      for (size_t i = 0; i < 2; ++i) {
+        model->submit(requests[i], Clock::now(),
+                      [&waiters, i](InferAnswer answer) { waiters[i].give(std::move(answer)); });
+      }
+      const InferAnswer refused = waiters[bad].wait();
+      EXPECT_FALSE(refused.outcome.ok()) << outside;
+      EXPECT_THAT(refused.outcome.text(), HasSubstr("of indices is -"));
+      const size_t good = 1 - bad;
+      const InferAnswer answer = waiters[good].wait();
+      ASSERT_TRUE(answer.outcome.ok()) << answer.outcome.text();
+      EXPECT_THAT(floatsOf(answer.outputs[0]), ElementsAre(static_cast<float>(good + 1)));
+    }
+  }
+}
+
 TEST_F(ServedModelTest, ARequestWhoseClientHasGoneIsNotComputed) {
   const auto model = load(additionModel(), batchesOf(2, std::chrono::hours(1)));
   ASSERT_TRUE(model);
