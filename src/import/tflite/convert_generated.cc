@@ -62,14 +62,16 @@ Result<float> constantFloat(Node& node, size_t i) {
   return value;
 }
 
-// Returns the number of values from `start` on that lie before `limit`.
-Result<size_t> rangeCount(double start, double limit, double delta) {
-  const double count = std::ceil((limit - start) / delta);
+// Returns the number of values from `start` on that lie before `limit`. TFLite divides floats as
+// `Real`, so that the rounded quotient decides.
+template <typename Real>
+Result<size_t> rangeCount(Real start, Real limit, Real delta) {
+  const Real count = std::ceil((limit - start) / delta);
   if (!(count >= 1)) {
     return unsupported("a range from {} to {} by {}: empty tensors are not supported", start, limit,
                        delta);
   }
-  if (count > static_cast<double>(kMostGenerated)) {
+  if (count > static_cast<Real>(kMostGenerated)) {
     return unsupported("a range of {} values, at most {} are supported", count, kMostGenerated);
   }
   return static_cast<size_t>(count);
@@ -84,7 +86,7 @@ Status convertIntRange(Node& node) {
     numbers[i] = values[0];
   }
   const auto [start, limit, delta] = numbers;
-  HALYARD_ASSIGN_OR_RETURN(const size_t count, rangeCount(start, limit, delta));
+  HALYARD_ASSIGN_OR_RETURN(const size_t count, rangeCount<double>(start, limit, delta));
   std::vector<int32_t> values(count);
   for (size_t i = 0; i < count; ++i) {
     values[i] = static_cast<int32_t>(start + static_cast<int64_t>(i) * delta);

@@ -38,6 +38,17 @@ TEST(GeneratedOperators, RangesOfConstants) {
   EXPECT_THAT(floats.floatOutput(), ElementsAre(0.5f, 1, 1.5f));
 }
 
+// In float, the quotient of 0.3 and 0.1 is 3. In double, it is a little more.
+TEST(GeneratedOperators, RangesOfFloatsAreCountedInFloat) {
+  SingleOperator single;
+  std::vector<int32_t> bounds;
+  for (const float bound : {0.0f, 0.3f, 0.1f}) {
+    bounds.push_back(single.constant(Type::FLOAT32, {}, bytesOf<float>({bound})));
+  }
+  single.writer.node(Op::RANGE, bounds, {single.output(Type::FLOAT32)});
+  EXPECT_THAT(single.floatOutput(), ElementsAre(0, 0.1f, 0.2f));
+}
+
 TEST(GeneratedOperators, RangesThatAreRefused) {
   const auto refusal = [](int32_t limit, bool isComputed) {
     SingleOperator single;
