@@ -254,6 +254,14 @@ Status reduceIntegers(Node& node, OperationType type, uint32_t x, uint32_t y) {
   return node.reshapeAs(combined, result.empty() ? Shape{1} : std::move(result), y);
 }
 
+Result<size_t> reducedCount(const Node& node, uint32_t x) {
+  const Shape dims = node.operand(x).dimensions;
+  HALYARD_ASSIGN_OR_RETURN(const std::vector<bool> isReduced, reducedDimensions(node, dims.size()));
+  size_t count = 1;
+  for (size_t d = 0; d < dims.size(); ++d) count *= isReduced[d] ? dims[d] : 1;
+  return count;
+}
+
 std::span<const Converter> reductionConverters() { return kReductionConverters; }
 
 }  // namespace halyard::import

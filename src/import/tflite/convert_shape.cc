@@ -365,15 +365,50 @@ Status convertConcatenation(Node& node) {
   return node.builder().addOperation(OperationType::CONCATENATION, std::move(inputs), {y});
 }
 
-// TFLite rounds the mean of integers towards zero.
+// The limit of integers in a mean. The sum of as many remainders still fits into 32 bits.
+constexpr uint32_t kMostInMean = 46340;
+
+// TFLite adds in 64 bits and rounds the mean towards zero. Here no step needs more than 32 bits:
+// each element is the count times its quotient, plus its remainder. Quotients and remainders have
+// sums of their own. The mean, rounded down, is the first sum plus the quotient of the second one.
+// If it is negative and a rest remains, the result is one more.
 Status meanOfIntegers(Node& node, uint32_t x, uint32_t y) {
-  HALYARD_ASSIGN_OR_RETURN(const uint32_t sum, node.temporaryLike(x, "sum"));
-  HALYARD_RETURN_IF_ERROR(reduceIntegers(node, OperationType::UNSORTED_SEGMENT_SUM, x, sum));
-  const std::optional<uint32_t> results = knownElementCount(node.operand(sum).dimensions);
-  const uint32_t elements = knownElementCount(node.operand(x).dimensions).value_or(0);
-  const auto count = static_cast<int32_t>(elements / results.value_or(1));
-  HALYARD_ASSIGN_OR_RETURN(const uint32_t divisor, node.builder().int32Tensor({1}, {&count, 1}));
-  return node.builder().addOperation(OperationType::TRUNCATED_DIV, {sum, divisor}, {y});
+  using enum OperationType;
+  GraphBuilder& builder = node.builder();
+  HALYARD_ASSIGN_OR_RETURN(const size_t reduced, reducedCount(node, x));
+  if (reduced > kMostInMean) {
+    return unsupported("of {} integers each, at most {} are supported", reduced, kMostInMean);
+  }
+  const auto number = [&](int32_t value) { return builder.int32Tensor({1}, {&value, 1}); };
+  const auto append = [&](OperationType type, OperandIndexes inputs) -> Result<uint32_t> {
+    HALYARD_ASSIGN_OR_RETURN(const uint32_t to, node.temporaryLike(x, operationTypeName(type)));
+    HALYARD_RETURN_IF_ERROR(builder.addOperation(type, std::move(inputs), {to}));
+    return to;
+  };
+  const auto sumOf = [&](uint32_t of) -> Result<uint32_t> {
+    HALYARD_ASSIGN_OR_RETURN(const uint32_t to, node.temporaryLike(x, "sum"));
+    HALYARD_RETURN_IF_ERROR(reduceIntegers(node, UNSORTED_SEGMENT_SUM, of, to));
+    return to;
+  };
+  HALYARD_ASSIGN_OR_RETURN(const uint32_t none, builder.int32Scalar(0));
+  HALYARD_ASSIGN_OR_RETURN(const uint32_t count, number(static_cast<int32_t>(reduced)));
+  HALYARD_ASSIGN_OR_RETURN(const uint32_t quotients, append(TRUNCATED_DIV, {x, count}));
+  HALYARD_ASSIGN_OR_RETURN(const uint32_t wholes, append(MUL, {quotients, count, none}));
+  HALYARD_ASSIGN_OR_RETURN(const uint32_t remainders, append(SUB, {x, wholes, none}));
+  HALYARD_ASSIGN_OR_RETURN(const uint32_t sum, sumOf(quotients));
+  HALYARD_ASSIGN_OR_RETURN(const uint32_t restSum, sumOf(remainders));
+  HALYARD_ASSIGN_OR_RETURN(const uint32_t more, append(DIV, {restSum, count, none}));
+  HALYARD_ASSIGN_OR_RETURN(const uint32_t floor, append(ADD, {sum, more, none}));
+  HALYARD_ASSIGN_OR_RETURN(const uint32_t rest, append(FLOOR_MOD, {restSum, count}));
+  // -1 if the floor is negative and a rest remains, otherwise 0.
+  HALYARD_ASSIGN_OR_RETURN(const uint32_t zero, number(0));
+  HALYARD_ASSIGN_OR_RETURN(const uint32_t one, number(1));
+  HALYARD_ASSIGN_OR_RETURN(const uint32_t minusOne, number(-1));
+  HALYARD_ASSIGN_OR_RETURN(const uint32_t hasRest, append(MINIMUM, {rest, one}));
+  HALYARD_ASSIGN_OR_RETURN(const uint32_t negative, append(MINIMUM, {floor, zero}));
+  HALYARD_ASSIGN_OR_RETURN(const uint32_t sign, append(MAXIMUM, {negative, minusOne}));
+  HALYARD_ASSIGN_OR_RETURN(const uint32_t less, append(MUL, {sign, hasRest, none}));
+  return builder.addOperation(SUB, {floor, less, none}, {y});
 }
 
 Status convertMean(Node& node) {

@@ -106,6 +106,8 @@ Result<int32_t> cellActivation(tfl::ActivationFunctionType activation);
 // Appends a reduction of TENSOR_INT32 along the axes of input 1, which NNAPI has only for floats.
 // `type` is an operation of kTfliteExtension that combines segments.
 Status reduceIntegers(Node& node, OperationType type, uint32_t x, uint32_t y);
+// Returns the number of elements of x that such a reduction makes one. 0: only an execution knows.
+Result<size_t> reducedCount(const Node& node, uint32_t x);
 
 // Returns whether TFLite uses dynamic-range quantisation for these operands; see
 // dynamic_quantization.cc.

@@ -1,4 +1,6 @@
 // Tests of functions that become operations of halyard.tflite, or several operations.
+#include <numeric>
+
 #include "import/tflite/single_operator_for_test.h"
 
 namespace halyard::import {
@@ -134,6 +136,47 @@ TEST(Functions, ReductionsOfIntegers) {
   EXPECT_THAT(reduced(Op::REDUCE_MIN, {0}, false), ElementsAre(1, 2, 3, -9));
   // The mean of 5, 6, 7 and -9 is 2.25.
   EXPECT_THAT(reduced(Op::MEAN, {1, 2}, false), ElementsAre(2, 2));
+}
+
+// The expected values are 64-bit sums divided towards zero.
+TEST(Functions, MeansOfIntegersWhoseSumsExceed32Bits) {
+  const std::vector<std::vector<int32_t>> rows = {
+      {1 << 30, 1 << 30, 1 << 30, 1 << 30},
+      {INT32_MAX, INT32_MAX, INT32_MAX, INT32_MAX},
+      {INT32_MIN, INT32_MIN, INT32_MIN, INT32_MIN},
+      {INT32_MIN, INT32_MAX, 0, 0},
+      {INT32_MIN, INT32_MIN, INT32_MIN, INT32_MAX},
+      {-1, -1, -1, 0},
+      {-1, 0, 0, 0},
+      {-3, -2, 0, 0},
+      {3, 2, 1, 1},
+      {3, 0, 0, -4},
+      {-4, -4, 4, 5},
+  };
+  std::vector<int32_t> values, expected;
+  for (const std::vector<int32_t>& row : rows) {
+    values.insert(values.end(), row.begin(), row.end());
+    expected.push_back(
+        static_cast<int32_t>(std::accumulate(row.begin(), row.end(), int64_t{0}) / 4));
+  }
+  SingleOperator single;
+  const auto count = static_cast<int32_t>(rows.size());
+  const int32_t x = single.ints({count, 4}, values);
+  single.writer.node(Op::MEAN, {x, single.intList({1})}, {single.output(Type::INT32, {count})});
+  EXPECT_EQ(single.intOutput(), expected);
+}
+
+TEST(Functions, MeansOfIntegersHaveALimit) {
+  const auto meanOf = [](int32_t count) {
+    SingleOperator single;
+    const int32_t x = single.ints({count}, std::vector<int32_t>(static_cast<size_t>(count), -7));
+    single.writer.node(Op::MEAN, {x, single.intList({0})}, {single.output(Type::INT32, {1})});
+    return single;
+  };
+  EXPECT_THAT(meanOf(46340).intOutput(), ElementsAre(-7));
+  EXPECT_THAT(meanOf(46341).refusal(),
+              HasSubstr("operator MEAN of node 0 is not supported: of 46341 integers each, at most "
+                        "46340 are supported"));
 }
 
 }  // namespace
