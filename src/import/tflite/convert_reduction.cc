@@ -132,21 +132,54 @@ Status convertArg(Node& node) {
   return node.builder().addOperation(kType, {x, scalar}, {y});
 }
 
+// Returns the index of the last element along the last dimension.
+Result<uint32_t> lastIndex(Node& node, uint32_t x) {
+  GraphBuilder& builder = node.builder();
+  const Shape dims = node.operand(x).dimensions;
+  if (dims.empty()) return unsupported("of a rank that only an execution knows");
+  if (dims.back() != 0) {
+    const auto last = static_cast<int32_t>(dims.back() - 1);
+    return builder.int32Tensor({1}, {&last, 1});
+  }
+  const auto rank = static_cast<uint32_t>(dims.size());
+  const auto axis = static_cast<int32_t>(rank - 1);
+  const int32_t one = 1;
+  constexpr OperandType kInt = OperandType::TENSOR_INT32;
+  HALYARD_ASSIGN_OR_RETURN(const uint32_t at, builder.int32Tensor({1}, {&axis, 1}));
+  HALYARD_ASSIGN_OR_RETURN(const uint32_t ones, builder.int32Tensor({1}, {&one, 1}));
+  HALYARD_ASSIGN_OR_RETURN(const uint32_t none, builder.int32Scalar(0));
+  HALYARD_ASSIGN_OR_RETURN(const uint32_t shape, builder.addTemporary(kInt, {rank}, 0, 0, "shape"));
+  HALYARD_RETURN_IF_ERROR(builder.addOperation(SHAPE, {x}, {shape}));
+  HALYARD_ASSIGN_OR_RETURN(const uint32_t count, builder.addTemporary(kInt, {1}, 0, 0, "count"));
+  HALYARD_RETURN_IF_ERROR(builder.addOperation(SLICE, {shape, at, ones}, {count}));
+  HALYARD_ASSIGN_OR_RETURN(const uint32_t last, builder.addTemporary(kInt, {1}, 0, 0, "last"));
+  HALYARD_RETURN_IF_ERROR(builder.addOperation(SUB, {count, ones, none}, {last}));
+  return last;
+}
+
+// Of equal values, NNAPI takes the one with the greater index first, TFLite the one with the
+// smaller index. So NNAPI's operation gets the elements in the opposite order.
 Status convertTopK(Node& node) {
   HALYARD_RETURN_IF_ERROR(node.expectCounts(2, 2, 2));
   HALYARD_ASSIGN_OR_RETURN(const std::vector<int32_t> count,
                            node.constantInts(1, "the number of values", 1));
   if (count.empty()) return badData("the number of values has no value");
   HALYARD_ASSIGN_OR_RETURN(const uint32_t x, node.input(0));
-  if (node.operand(x).type != OperandType::TENSOR_FLOAT32) {
-    // Among floats, equal values are rare.
-    return unsupported("of {}: of equal values NNAPI takes the last first, TFLite the first",
-                       operandTypeName(node.operand(x).type));
-  }
+  HALYARD_ASSIGN_OR_RETURN(const uint32_t last, lastIndex(node, x));
+  const auto rank = static_cast<int32_t>(node.operand(x).dimensions.size());
+  const int32_t lastAxis = rank - 1;
+  HALYARD_ASSIGN_OR_RETURN(const uint32_t axis, node.builder().int32Tensor({1}, {&lastAxis, 1}));
+  HALYARD_ASSIGN_OR_RETURN(const uint32_t reversed, node.temporaryLike(x, "reversed"));
+  HALYARD_RETURN_IF_ERROR(node.builder().addOperation(REVERSE, {x, axis}, {reversed}));
   HALYARD_ASSIGN_OR_RETURN(const uint32_t scalar, node.builder().int32Scalar(count[0]));
+  HALYARD_ASSIGN_OR_RETURN(const uint32_t none, node.builder().int32Scalar(0));
   HALYARD_ASSIGN_OR_RETURN(const uint32_t values, node.output(0));
   HALYARD_ASSIGN_OR_RETURN(const uint32_t indices, node.output(1));
-  return node.builder().addOperation(TOPK_V2, {x, scalar}, {values, indices});
+  HALYARD_RETURN_IF_ERROR(node.shareQuantization(values, x));
+  HALYARD_ASSIGN_OR_RETURN(const uint32_t found, node.temporaryLike(indices, "in reverse"));
+  HALYARD_RETURN_IF_ERROR(
+      node.builder().addOperation(TOPK_V2, {reversed, scalar}, {values, found}));
+  return node.builder().addOperation(SUB, {last, found, none}, {indices});
 }
 
 Status convertL2Normalization(Node& node) {

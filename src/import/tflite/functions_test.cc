@@ -179,5 +179,59 @@ TEST(Functions, MeansOfIntegersHaveALimit) {
                         "46340 are supported"));
 }
 
+// Of equal values, the one with the smaller index is first.
+TEST(Functions, TopOfEqualValues) {
+  const auto topOf = [](Type type, std::vector<uint8_t> values, int32_t count) {
+    SingleOperator single;
+    const int32_t x = single.input(type, {2, 5}, std::move(values));
+    const int32_t k = single.constant(Type::INT32, {}, bytesOf<int32_t>({count}));
+    const int32_t top = single.output(type, {2, count});
+    single.writer.node(Op::TOPK_V2, {x, k}, {top, single.output(Type::INT32, {2, count})});
+    return single.outputs();
+  };
+  const auto floats = topOf(Type::FLOAT32, bytesOf<float>({0, 1, 0, 0, 0, 2, 2, -1, 2, -1}), 3);
+  EXPECT_THAT(as<float>(floats[0]), ElementsAre(1, 0, 0, 2, 2, 2));
+  EXPECT_THAT(as<int32_t>(floats[1]), ElementsAre(1, 0, 2, 0, 1, 3));
+  const auto ints = topOf(Type::INT32, bytesOf<int32_t>({0, 1, 0, 0, 0, 2, 2, -1, 2, -1}), 4);
+  EXPECT_THAT(as<int32_t>(ints[0]), ElementsAre(1, 0, 0, 0, 2, 2, 2, -1));
+  EXPECT_THAT(as<int32_t>(ints[1]), ElementsAre(1, 0, 2, 3, 0, 1, 3, 2));
+}
+
+TEST(Functions, TopOfEqualBytes) {
+  for (const Type type : {Type::UINT8, Type::INT8}) {
+    ModelWriter w;
+    const int32_t x = w.quantised("x", type, {5}, 0.5f, 3);
+    const int32_t k = w.tensor({.name = "k", .type = Type::INT32, .data = bytesOf<int32_t>({3})});
+    const int32_t values = w.quantised("values", type, {3}, 0.5f, 3);
+    const int32_t indices = typed(w, "indices", Type::INT32, {3});
+    w.node(Op::TOPK_V2, {x, k}, {values, indices});
+    w.inputs = {x};
+    w.outputs = {values, indices};
+    const RunResult result = runWith(importModel(w), {{4, 9, 4, 9, 4}});
+    ASSERT_TRUE(result.status.ok()) << result.status.toString();
+    EXPECT_THAT(result.outputs[0], ElementsAre(9, 9, 4));
+    EXPECT_THAT(as<int32_t>(result.outputs[1]), ElementsAre(1, 3, 0));
+  }
+}
+
+// The number of elements becomes known with the execution.
+TEST(Functions, TopOfAnOpenDimension) {
+  ModelWriter w;
+  const int32_t x = w.floats("x", {2, 1});
+  w.tensors[0].shapeSignature = {2, -1};
+  const int32_t k = w.tensor({.name = "k", .type = Type::INT32, .data = bytesOf<int32_t>({2})});
+  const int32_t values = w.floats("values", {2, 2});
+  const int32_t indices = typed(w, "indices", Type::INT32, {2, 2});
+  w.node(Op::TOPK_V2, {x, k}, {values, indices});
+  w.inputs = {x};
+  w.outputs = {values, indices};
+  const Result<ImportedModel> imported = importTflite(
+      w.bytes(), {.extension = ExtensionUse::WHERE_NEEDED, .keepsOpenDimensions = true});
+  const RunResult result = runWith(imported, {bytesOf<float>({0, 0, 0, 5, 5, 7})}, {Shape{2, 3}});
+  ASSERT_TRUE(result.status.ok()) << result.status.toString();
+  EXPECT_THAT(as<float>(result.outputs[0]), ElementsAre(0, 0, 7, 5));
+  EXPECT_THAT(as<int32_t>(result.outputs[1]), ElementsAre(0, 1, 2, 0));
+}
+
 }  // namespace
 }  // namespace halyard::import

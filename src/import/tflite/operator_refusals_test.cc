@@ -70,14 +70,14 @@ const Refusal kRefusals[] = {
        w.nodes[2].inputs[1] = w.floatConstant("many", {2}, {1, 2});
      },
      "operator FILL of node 2: tensor 7 'many' is no single value"},
-    {"TopOfIntegers", int8Reductions,
+    {"TopOfAnotherQuantisation", int8Reductions,
      [](ModelWriter& w) {
        w.nodes[2].op = Op::TOPK_V2;
        w.nodes[2].optionsType = Opt::NONE;
        w.nodes[2].options = nullptr;
        w.nodes[2].outputs.push_back(w.floats("second", {2}));
      },
-     "operator TOPK_V2 of node 2 is not supported: of TENSOR_QUANT8_ASYMM_SIGNED: of equal values"},
+     "operator TOPK_V2 of node 2 is not supported: the output has scale 0 zero point 0, the input"},
     {"TwoEllipses", movements,
      [](ModelWriter& w) {
        setOptions(w, 1, Opt::StridedSliceOptions,
