@@ -69,6 +69,18 @@ Status convertRnn(Node& node) {
   return node.builder().addOperation(RNN, std::move(inputs), {state, y});
 }
 
+// Appends the states after the execution, in the order of `states`, if they are kept.
+Status appendStates(Node& node, const OperandIndexes& inputs, std::initializer_list<size_t> states,
+                    OperandIndexes& outputs) {
+  if (!node.builder().keepsStates()) return okStatus();
+  for (const size_t i : states) {
+    HALYARD_ASSIGN_OR_RETURN(const uint32_t state, node.temporaryLike(inputs[i], "state"));
+    HALYARD_RETURN_IF_ERROR(keepState(node, i, state));
+    outputs.push_back(state);
+  }
+  return okStatus();
+}
+
 Status convertSequenceRnn(Node& node) {
   HALYARD_RETURN_IF_ERROR(node.expectCounts(kRnnInputs, kRnnInputs, 1));
   const auto& options = *node.options<tfl::SequenceRNNOptions>();
@@ -77,11 +89,7 @@ Status convertSequenceRnn(Node& node) {
   HALYARD_RETURN_IF_ERROR(appendInt(node, options.time_major() ? 1 : 0, inputs));
   HALYARD_ASSIGN_OR_RETURN(const uint32_t y, node.output(0));
   OperandIndexes outputs = {y};
-  if (node.builder().keepsStates()) {
-    HALYARD_ASSIGN_OR_RETURN(const uint32_t state, node.temporaryLike(inputs[kRnnState], "state"));
-    HALYARD_RETURN_IF_ERROR(keepState(node, kRnnState, state));
-    outputs.push_back(state);
-  }
+  HALYARD_RETURN_IF_ERROR(appendStates(node, inputs, {kRnnState}, outputs));
   return node.builder().addOperation(UNIDIRECTIONAL_SEQUENCE_RNN, std::move(inputs),
                                      std::move(outputs));
 }
@@ -109,6 +117,7 @@ Status convertBidirectionalRnn(Node& node) {
   HALYARD_RETURN_IF_ERROR(appendBool(node, options.time_major(), inputs));
   HALYARD_RETURN_IF_ERROR(appendBool(node, options.merge_outputs(), inputs));
   HALYARD_ASSIGN_OR_RETURN(OperandIndexes outputs, directions(node, options.merge_outputs()));
+  HALYARD_RETURN_IF_ERROR(appendStates(node, inputs, {4, 8}, outputs));
   return node.builder().addOperation(BIDIRECTIONAL_SEQUENCE_RNN, std::move(inputs),
                                      std::move(outputs));
 }
@@ -176,6 +185,7 @@ Status convertBidirectionalLstm(Node& node) {
     inputs.push_back(none);
   }
   HALYARD_ASSIGN_OR_RETURN(OperandIndexes outputs, directions(node, options.merge_outputs()));
+  HALYARD_RETURN_IF_ERROR(appendStates(node, inputs, {35, 36, 37, 38}, outputs));
   return node.builder().addOperation(BIDIRECTIONAL_SEQUENCE_LSTM, std::move(inputs),
                                      std::move(outputs));
 }
