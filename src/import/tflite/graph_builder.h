@@ -265,6 +265,7 @@ class GraphBuilder {
   Result<uint32_t> firstValueOf(const std::string& name, Variable& variable);
   // Returns an operand of the same value that only one output of the model has.
   Result<uint32_t> ownOutput(uint32_t operand);
+  void appendOutput(uint32_t operand);
   std::vector<ModelPort> ports(std::span<const int32_t> tensors) const;
   ModelPort port(std::string name, uint32_t operand, ElementForm form) const;
 
@@ -277,6 +278,7 @@ class GraphBuilder {
   Model model_;
   std::vector<std::string> names_;                 // by operand
   std::vector<Constant> constants_;                // by operand; empty: not a constant
+  std::vector<bool> isOutput_;                     // by operand; those beyond its end are none
   std::vector<std::unique_ptr<uint8_t[]>> owned_;  // memory of the importer's own constants
   std::vector<State> states_;
   std::map<std::string, Variable> variables_;  // by name

@@ -50,7 +50,7 @@ Status GraphBuilder::giveStates() {
       return badData("tensor {} is a state that no operator writes", state.tensor);
     }
     model_.main.inputIndexes.push_back(state.before);
-    model_.main.outputIndexes.push_back(state.after);
+    appendOutput(state.after);
   }
   return okStatus();
 }
@@ -84,10 +84,15 @@ Status GraphBuilder::addCopy(uint32_t from, uint32_t to) {
   return addOperation(OperationType::RESHAPE, {from, shape}, {to});
 }
 
+void GraphBuilder::appendOutput(uint32_t index) {
+  model_.main.outputIndexes.push_back(index);
+  if (index >= isOutput_.size()) isOutput_.resize(model_.main.operands.size());
+  isOutput_[index] = true;
+}
+
 // A value that is already an output, an input or a constant becomes an output through a copy.
 Result<uint32_t> GraphBuilder::ownOutput(uint32_t given) {
-  const std::vector<uint32_t>& outputs = model_.main.outputIndexes;
-  const bool isTaken = std::ranges::find(outputs, given) != outputs.end();
+  const bool isTaken = given < isOutput_.size() && isOutput_[given];
   Operand& value = operand(given);
   if (value.lifetime == Lifetime::TEMPORARY_VARIABLE) value.lifetime = Lifetime::SUBGRAPH_OUTPUT;
   if (!isTaken && value.lifetime == Lifetime::SUBGRAPH_OUTPUT) return given;
@@ -106,7 +111,7 @@ Status GraphBuilder::giveOutput(int32_t tensor) {
   HALYARD_ASSIGN_OR_RETURN(const uint32_t given, ownOutput(binding(tensor).operand),
                            "tensor {}, an output of the model", tensor);
   graph_.bindings[static_cast<size_t>(tensor)].operand = given;
-  model_.main.outputIndexes.push_back(given);
+  appendOutput(given);
   return okStatus();
 }
 

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <cstring>
+#include <ctime>
 #include <filesystem>
 #include <fstream>
 #include <random>
@@ -148,6 +149,28 @@ TEST(Robustness, ManyUsesOfOneBufferStayWithinTheBudget) {
   w.outputs = {y};
   EXPECT_NE(refusalOf(w).find("needs more memory than a file of its size may"), std::string::npos)
       << refusalOf(w);
+}
+
+// The work grows with the number of outputs, not with its square.
+TEST(Robustness, ManyConstantOutputs) {
+  constexpr int kOutputs = 300'000;
+  ModelWriter w;
+  w.inputs = {w.floats("x", {1})};
+  const int32_t first = w.floatConstant("", {1}, {5});
+  TensorSpec same = w.tensors.back();
+  same.data = {};
+  same.buffer = 1;  // that of `first`
+  const int32_t y = w.floats("y", {1});
+  w.node(tfl::BuiltinOperator::RELU, w.inputs, {y});
+  w.outputs = {y, first};
+  for (int i = 1; i < kOutputs; ++i) w.outputs.push_back(w.tensor(same));
+  const std::vector<uint8_t> file = w.bytes();
+  const std::clock_t begin = std::clock();
+  const Result<ImportedModel> imported = importTflite(file);
+  const double seconds = static_cast<double>(std::clock() - begin) / CLOCKS_PER_SEC;
+  ASSERT_TRUE(imported.ok()) << imported.status().toString();
+  EXPECT_EQ(imported->outputs.size(), size_t{kOutputs} + 1);
+  EXPECT_LT(seconds, 6);
 }
 
 }  // namespace

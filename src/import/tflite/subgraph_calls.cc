@@ -82,7 +82,7 @@ Result<OperandIndexes> GraphBuilder::addResults(std::span<const Operand> results
     operand.location = {};
     HALYARD_ASSIGN_OR_RETURN(const uint32_t added, addOperand(std::move(operand), ""));
     outputs.push_back(added);
-    model_.main.outputIndexes.push_back(added);
+    appendOutput(added);
   }
   return outputs;
 }
