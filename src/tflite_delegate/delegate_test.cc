@@ -25,6 +25,7 @@ using testing::Host;
 constexpr int32_t kAdd = 0;
 constexpr int32_t kDequantize = 6;
 constexpr int32_t kFullyConnected = 9;
+constexpr int32_t kReshape = 22;
 constexpr int32_t kStridedSlice = 45;
 constexpr int32_t kMaximum = 55;
 constexpr int32_t kShape = 77;
@@ -45,6 +46,11 @@ struct FullyConnectedOptions {
   bool keepsDims = false;
   bool asymmetric = false;
   int32_t biasType = 0;
+};
+
+struct ReshapeOptions {
+  int32_t shape[8] = {};
+  int32_t dimensions = 0;
 };
 
 class DelegateTest : public ::testing::Test {
@@ -305,6 +311,20 @@ TEST_F(DelegateTest, LeavesOutputsWhoseSizesDependOnValues) {
   const int32_t before = host_.tensor(LiteType::FLOAT32, {8});
   host_.node(kAdd, {before, before}, {x}, AddOptions{});
   host_.node(kStridedSlice, {x, begin, end, stride}, {y}, slice);
+  host_.node(kAdd, {y, y}, {z}, AddOptions{});
+  ASSERT_EQ(host_.apply(make()), LiteStatus::OK) << host_.errors();
+  EXPECT_THAT(host_.partitions(), ElementsAre(ElementsAre(0)));
+}
+
+// The file has a size that need not be that of the execution.
+TEST_F(DelegateTest, LeavesReshapesByComputedShapes) {
+  const int32_t before = host_.tensor(LiteType::FLOAT32, {6});
+  const int32_t x = host_.tensor(LiteType::FLOAT32, {6});
+  const int32_t shape = host_.tensor(LiteType::INT32, {2});
+  const int32_t y = host_.tensor(LiteType::FLOAT32, {3, 2});
+  const int32_t z = host_.tensor(LiteType::FLOAT32, {3, 2});
+  host_.node(kAdd, {before, before}, {x}, AddOptions{});
+  host_.node(kReshape, {x, shape}, {y}, ReshapeOptions{});
   host_.node(kAdd, {y, y}, {z}, AddOptions{});
   ASSERT_EQ(host_.apply(make()), LiteStatus::OK) << host_.errors();
   EXPECT_THAT(host_.partitions(), ElementsAre(ElementsAre(0)));

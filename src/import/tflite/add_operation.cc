@@ -59,6 +59,11 @@ Status GraphBuilder::addOperation(OperationType type, OperandIndexes inputs,
                        level.status().message());
   }
   HALYARD_ASSIGN_OR_RETURN(const bool isInferred, inferOutputs(operation));
+  // Under the delegate, the dimensions in the file are not those of the execution if they depend on
+  // values.
+  if (!isInferred && options_.states == StateUse::OF_TENSORS) {
+    for (const uint32_t output : operation.outputs) operand(output).dimensions.clear();
+  }
   if (isInferred && isFoldable(operation)) {
     HALYARD_ASSIGN_OR_RETURN(const bool isFolded, fold(operation));
     if (isFolded) return okStatus();
