@@ -269,6 +269,19 @@ Status castFromInt8(Node& node, uint32_t x, uint32_t y) {
   return node.builder().addOperation(CAST, {real}, {y});
 }
 
+// TFLite keeps the low 8 bits of an integer. NNAPI's cast of another number than 0 to 255 gives the
+// nearer one of these. Without the extension, it is the only way.
+Status castToByte(Node& node, uint32_t x, uint32_t y) {
+  if (node.builder().options().extension != ExtensionUse::NONE) {
+    HALYARD_ASSIGN_OR_RETURN(const uint32_t steps,
+                             numberTensor(node, OperandType::TENSOR_INT32, 256));
+    HALYARD_ASSIGN_OR_RETURN(const uint32_t low, node.temporaryLike(x, "low 8 bits"));
+    HALYARD_RETURN_IF_ERROR(node.builder().addOperation(FLOOR_MOD, {x, steps}, {low}));
+    x = low;
+  }
+  return node.builder().addOperation(CAST, {x}, {y});
+}
+
 // NNAPI has no casts of booleans. 64-bit integers have 32 bits here.
 Status convertCast(Node& node) {
   HALYARD_RETURN_IF_ERROR(node.expectCounts(1, 1, 1));
@@ -298,6 +311,7 @@ Status convertCast(Node& node) {
   if (from == OperandType::TENSOR_QUANT8_ASYMM_SIGNED && type != from) {
     return castFromInt8(node, x, y);
   }
+  if (isInt && type == OperandType::TENSOR_QUANT8_ASYMM) return castToByte(node, x, y);
   return node.builder().addOperation(CAST, {x}, {y});
 }
 

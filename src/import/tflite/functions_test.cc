@@ -79,6 +79,14 @@ TEST(Functions, CastsOfBooleans) {
   EXPECT_THAT(to.outputs()[0], ElementsAre(1, 0, 1));
 }
 
+// TFLite keeps the low 8 bits of an integer.
+TEST(Functions, CastsOfIntegersToBytesWrap) {
+  SingleOperator single;
+  const int32_t x = single.ints({6}, {-1, 300, 0, 255, INT32_MIN, INT32_MAX});
+  single.writer.node(Op::CAST, {x}, {single.output(Type::UINT8, {6})});
+  EXPECT_THAT(single.outputs()[0], ElementsAre(255, 44, 0, 255, 0, 255));
+}
+
 TEST(Functions, SelectionsBroadcast) {
   SingleOperator wide;
   const int32_t condition = wide.input(Type::BOOL, {2, 1}, {1, 0});
