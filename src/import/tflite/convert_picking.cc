@@ -348,9 +348,11 @@ Status convertGather(Node& node) {
   HALYARD_ASSIGN_OR_RETURN(const uint32_t scalar, node.builder().int32Scalar(axis));
   HALYARD_ASSIGN_OR_RETURN(const FileTensor to, node.outputInfo(0));
   Shape dims = node.operand(x).dimensions;
-  // A single index of rank 0 removes the axis.
-  const bool isSingle = list.dims.empty() && node.operand(indices).dimensions == Shape{1} &&
-                        dims.size() > 1 && to.dims.size() + 1 == dims.size();
+  // A single index of rank 0 removes the axis. A constant without dimensions has this rank for
+  // sure.
+  const bool fits = to.dims.size() + 1 == dims.size() || (to.dims.empty() && list.isConstant());
+  const bool isSingle =
+      list.dims.empty() && node.operand(indices).dimensions == Shape{1} && dims.size() > 1 && fits;
   if (!isSingle) return moveElements(node, GATHER, x, {scalar, indices});
   HALYARD_ASSIGN_OR_RETURN(const size_t at, Node::normalizedAxis(axis, dims.size()));
   dims.erase(dims.begin() + static_cast<ptrdiff_t>(at));

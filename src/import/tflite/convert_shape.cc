@@ -49,6 +49,8 @@ Result<std::vector<int32_t>> reshapeTarget(Node& node) {
   HALYARD_ASSIGN_OR_RETURN(const std::optional<std::span<const int32_t>> shape,
                            node.optionList(tfl::ReshapeOptions::VT_NEW_SHAPE));
   if (!shape) return badData("has no new shape, neither as an input nor in its options");
+  // Old files have the shape [0] for a scalar.
+  if (shape->size() == 1 && (*shape)[0] == 0) return std::vector<int32_t>();
   if (shape->size() > kMostDimensions) {
     return badData("the new shape has {} values, at most {} are supported", shape->size(),
                    kMostDimensions);

@@ -240,6 +240,10 @@ TEST(Picking, OneIndexTakesItsDimensionAway) {
   ASSERT_TRUE(result.status.ok()) << result.status.toString();
   EXPECT_EQ(result.dims[0], Shape{2});
   EXPECT_THAT(as<float>(result.outputs[0]), ElementsAre(3, 6));
+  w.tensors[static_cast<size_t>(y)].shape = {};  // only the operator knows it
+  const RunResult inferred = runWith(importPlain(w), {bytesOf<float>({1, 2, 3, 4, 5, 6})});
+  ASSERT_TRUE(inferred.status.ok()) << inferred.status.toString();
+  EXPECT_EQ(inferred.dims[0], Shape{2});
 }
 
 TEST(Picking, ScalarsArePacked) {

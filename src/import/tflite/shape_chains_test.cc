@@ -288,6 +288,22 @@ TEST(ShapeChains, ReshapeToAScalar) {
   EXPECT_THAT(refusalOf(w), HasSubstr("the new shape does not hold the 2 elements of [1,2]"));
 }
 
+// Old files have the shape [0] in the options for a scalar.
+TEST(ShapeChains, ReshapeToAScalarByOldOptions) {
+  ModelWriter w;
+  const int32_t x = w.floats("x", {1, 1});
+  const int32_t y = w.floats("y", {});
+  w.node(Op::RESHAPE, {x}, {y}, Opt::ReshapeOptions, [](FlatBufferBuilder& b) {
+    const std::vector<int32_t> shape = {0};
+    return tfl::CreateReshapeOptionsDirect(b, &shape);
+  });
+  w.inputs = {x};
+  w.outputs = {y};
+  const RunResult result = runWith(importModel(w), {bytesOf<float>({3})});
+  ASSERT_TRUE(result.status.ok()) << result.status.toString();
+  EXPECT_THAT(as<float>(result.outputs[0]), ElementsAre(3));
+}
+
 TEST(ShapeChains, GivenShapesOfInputsAreKnown) {
   const InputShape four[] = {{"x", {4, 2, 3}}};
   const std::vector<uint8_t> file = flattening().bytes();
