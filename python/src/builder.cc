@@ -215,15 +215,16 @@ Status Builder::finish(const std::vector<uint32_t>& inputs, const std::vector<ui
   return okStatus();
 }
 
-import::ModelPort Builder::portOf(uint32_t operand, const std::string& name) const {
-    const OperandSpec& spec = operands_[operand].spec;
-return {name,
-        static_cast<OperandType>(spec.type),
-        Shape(spec.dims.begin(), spec.dims.end()),
-        spec.scale,
-        spec.zeroPoint,
-        import::ElementForm::SAME};
-}  // namespace halyard::python
+// clang-format takes a line that begins with `import` for the import of a module.
+halyard::import::ModelPort Builder::portOf(uint32_t operand, const std::string& name) const {
+  const OperandSpec& spec = operands_[operand].spec;
+  return {name,
+          static_cast<OperandType>(spec.type),
+          Shape(spec.dims.begin(), spec.dims.end()),
+          spec.scale,
+          spec.zeroPoint,
+          import::ElementForm::SAME};
+}
 
 namespace {
 
