@@ -1,6 +1,7 @@
 #include "builder.h"
 
 #include <algorithm>
+#include <cstring>
 
 #include "client/status.h"
 #include "halyard/driver/nnapi_types.h"
@@ -24,6 +25,9 @@ FormDescription describe(const ops::Form& form) {
   }
   return described;
 }
+
+// A driver takes no model of more operands.
+constexpr int32_t kMostResults = 1'000'000;
 
 // Whether the inputs have the types of this row, where the form takes the type from a column.
 bool matches(const ops::Form& form, const ops::TypeRow& row, const ops::OperationView& operation) {
@@ -135,39 +139,74 @@ Status Builder::checkIndexes(const std::vector<uint32_t>& operands) const {
   return okStatus();
 }
 
+Operand Builder::operandOf(const BuiltOperand& built) {
+  Operand operand;
+  operand.type = static_cast<OperandType>(built.spec.type);
+  operand.dimensions = Shape(built.spec.dims.begin(), built.spec.dims.end());
+  operand.scale = built.spec.scale;
+  operand.zeroPoint = built.spec.zeroPoint;
+  if (built.omitted) operand.lifetime = Lifetime::NO_VALUE;
+  if (!built.scales.scales.empty()) operand.extraParams = built.scales;
+  return operand;
+}
+
+Result<size_t> Builder::resultCount(const ops::OperationDefinition& definition,
+                                    const std::vector<uint32_t>& inputs) const {
+  const ops::Signature& signature = definition.signature;
+  if (definition.controlFlow != ops::ControlFlow::NONE) {
+    return badData("{}: found no outputs=, expected an operand for each result of its models",
+                   operationTypeName(definition.type));
+  }
+  // SPLIT alone has a number of results that an input gives.
+  constexpr size_t kSplits = 2;
+  if (signature.repeatedOutput < 0 || inputs.size() <= kSplits) return signature.outputs.size();
+  const BuiltOperand& splits = operands_[inputs[kSplits]];
+  const std::string_view name = signature.forms[0].inputs[kSplits].name;
+  int32_t count = 0;
+  if (splits.value.size() != sizeof(count)) {
+    return badData("{} input {} ({}): found no constant INT32, expected one, or outputs=",
+                   operationTypeName(definition.type), kSplits, name);
+  }
+  std::memcpy(&count, splits.value.data(), sizeof(count));
+  if (count < 1 || count > kMostResults) {
+    return badData("{} input {} ({}): found {}, expected 1 to {}",
+                   operationTypeName(definition.type), kSplits, name, count, kMostResults);
+  }
+  return static_cast<size_t>(count);
+}
+
 Result<std::vector<OperandSpec>> Builder::resultsOf(int32_t operation,
                                                     const std::vector<uint32_t>& inputs) const {
   HALYARD_RETURN_IF_ERROR(checkIndexes(inputs));
   const auto type = static_cast<OperationType>(operation);
   const ops::OperationDefinition* const definition = ops::definitionOf(type);
   if (definition == nullptr) return badData("no operation {}", operationTypeName(type));
-  // A model with the inputs alone, for the tables.
+  const ops::Signature& signature = definition->signature;
+  HALYARD_ASSIGN_OR_RETURN(const size_t count, resultCount(*definition, inputs));
+  // A model with this operation alone, for the tables.
   Model model;
+  Operation asked;
+  asked.type = type;
   std::vector<ops::Tensor> tensors;
   bool allKnown = true;
   for (const uint32_t index : inputs) {
     const BuiltOperand& built = operands_[index];
-    Operand operand;
-    operand.type = static_cast<OperandType>(built.spec.type);
-    operand.dimensions = Shape(built.spec.dims.begin(), built.spec.dims.end());
-    operand.scale = built.spec.scale;
-    operand.zeroPoint = built.spec.zeroPoint;
+    Operand operand = operandOf(built);
     allKnown =
         allKnown && (built.omitted || knownByteSize(operand.type, operand.dimensions).has_value());
     // Inference only reads.
     void* const data = built.hasValue ? const_cast<uint8_t*>(built.value.data()) : nullptr;
     tensors.push_back({operand.type, operand.dimensions, operand.scale, operand.zeroPoint,
                        built.scales.scales.empty() ? nullptr : &built.scales, data, built.omitted});
+    asked.inputs.push_back(static_cast<uint32_t>(model.main.operands.size()));
     model.main.operands.push_back(std::move(operand));
   }
-  Operation asked;
-  asked.type = type;
-  for (uint32_t i = 0; i < inputs.size(); ++i) asked.inputs.push_back(i);
   const ops::OperationView view(model, model.main, asked);
-  const ops::TypeRow* const row = rowOf(definition->signature, view);
+  const ops::TypeRow* const row = rowOf(signature, view);
   std::vector<OperandSpec> results;
   std::vector<ops::Tensor> outputs;
-  for (const ops::OperandSpec& output : definition->signature.outputs) {
+  for (size_t i = 0; i < count; ++i) {
+    const ops::OperandSpec& output = signature.outputs[std::min(i, signature.outputs.size() - 1)];
     OperandSpec result;
     result.type = static_cast<int32_t>(output.fixed);
     if (output.column >= 0) {
@@ -177,18 +216,19 @@ Result<std::vector<OperandSpec>> Builder::resultsOf(int32_t operation,
       result.type = static_cast<int32_t>(row->types[static_cast<size_t>(output.column)]);
     }
     quantise(result, view);
-    outputs.push_back({static_cast<OperandType>(result.type),
-                       {},
-                       result.scale,
-                       result.zeroPoint,
-                       nullptr,
-                       nullptr,
-                       false});
+    const auto resultType = static_cast<OperandType>(result.type);
+    outputs.push_back({resultType, {}, result.scale, result.zeroPoint, nullptr, nullptr, false});
     results.push_back(std::move(result));
   }
+  for (const OperandSpec& result : results) {
+    asked.outputs.push_back(static_cast<uint32_t>(model.main.operands.size()));
+    model.main.operands.push_back(operandOf({.spec = result}));
+  }
+  HALYARD_RETURN_IF_ERROR(ops::checkSignature(signature, view).status(), "{}",
+                          operationTypeName(type));
   if (!allKnown || definition->infer == nullptr) return results;
   ops::OperationContext context(tensors, outputs, nullptr);
-  // An operation that is not valid gets its error from the API, which names the operation.
+  // The computation of the operation gives the other errors.
   if (!ops::inferShapes(*definition, context).ok()) return results;
   for (size_t i = 0; i < results.size(); ++i) {
     results[i].dims.assign(outputs[i].dims.begin(), outputs[i].dims.end());

@@ -16,6 +16,7 @@
 #include "graph.h"
 #include "halyard/driver/model.h"
 #include "halyard/driver/status.h"
+#include "ops/operation.h"
 
 namespace halyard::python {
 
@@ -74,14 +75,19 @@ class Builder {
  private:
   struct BuiltOperand {
     OperandSpec spec;
-    SymmPerChannelQuantParams scales;
-    std::vector<uint8_t> value;
+    SymmPerChannelQuantParams scales = {};
+    std::vector<uint8_t> value = {};
     bool hasValue = false;
     bool omitted = false;
   };
 
   Builder() = default;
   Status checkIndexes(const std::vector<uint32_t>& operands) const;
+  // The operand without its value.
+  static Operand operandOf(const BuiltOperand& built);
+  // The number of results of an operation without given ones. An error if it is not known.
+  Result<size_t> resultCount(const ops::OperationDefinition& definition,
+                             const std::vector<uint32_t>& inputs) const;
   import::ModelPort portOf(uint32_t operand, const std::string& name) const;
 
   // A deque, since the API refers to long values in place.

@@ -81,12 +81,72 @@ def test_an_error_names_the_operation_and_the_input():
         b.input("x", [1])
 
 
-def test_control_flow_takes_models_of_other_builders():
-    def branch(factor):
+@pytest.mark.parametrize("count", range(4))
+@pytest.mark.parametrize("kind", ["TENSOR_FLOAT32", "TENSOR_INT32", "TENSOR_QUANT8_ASYMM_SIGNED"])
+def test_an_operation_with_too_few_inputs_gets_a_text(kind, count):
+    for operation in halyard.operations().values():
         b = halyard.Builder()
-        x = b.input("x", [2])
-        return b.finish(b.mul(x, np.float32([factor]), 0))
+        inputs = [b.input(f"x{i}", [2, 3], kind, scale=0.5 if "QUANT" in kind else 0.0) for i in range(count)]
+        try:
+            b.op(operation.name, *inputs)
+        except halyard.BadDataError as error:
+            assert count or operation.name in str(error)
+        else:
+            assert count
 
+
+def test_too_few_inputs_are_counted():
+    with pytest.raises(halyard.BadDataError, match="LOG: takes 1 input, has 0"):
+        halyard.Builder().log()
+    b = halyard.Builder()
+    with pytest.raises(halyard.BadDataError, match="ADD: takes 3 inputs, has 1"):
+        b.add(b.input("x", [2]))
+
+
+def test_a_split_has_as_many_results_as_its_input_says():
+    b = halyard.Builder()
+    x = b.input("x", [4, 3])
+    first, second = b.split(x, 0, 2)
+    assert first.shape == second.shape == (2, 3)
+    compiled = b.finish([first, second]).compile("nnapi-reference")
+    values = np.arange(12, dtype=np.float32).reshape(4, 3)
+    for result, expected in zip(compiled(values), np.split(values, 2)):
+        np.testing.assert_array_equal(result, expected)
+
+
+@pytest.mark.parametrize("splits", [0, -1, 2**31 - 1])
+def test_a_split_into_an_impossible_number_of_parts_gets_a_text(splits):
+    b = halyard.Builder()
+    with pytest.raises(halyard.BadDataError, match=rf"SPLIT input 2 .*found {splits}, expected 1 to"):
+        b.split(b.input("x", [4, 3]), 0, splits)
+
+
+def test_a_split_into_an_unknown_number_of_parts_needs_outputs():
+    b = halyard.Builder()
+    x, splits = b.input("x", [4, 3]), b.input("splits", [], "INT32")
+    with pytest.raises(halyard.BadDataError, match="SPLIT input 2 .*found no constant INT32"):
+        b.split(x, 0, splits)
+    first, second = (b.operand("TENSOR_FLOAT32", [2, 3]) for _ in range(2))
+    assert b.op("SPLIT", x, 0, splits, outputs=[first, second]) == (first, second)
+
+
+def branch(factor):
+    """A model that multiplies two numbers."""
+    b = halyard.Builder()
+    x = b.input("x", [2])
+    return b.finish(b.mul(x, np.float32([factor]), 0))
+
+
+def test_control_flow_needs_outputs():
+    b = halyard.Builder()
+    condition, x = b.input("condition", [1], "TENSOR_BOOL8"), b.input("x", [2])
+    with pytest.raises(halyard.BadDataError, match="IF: found no outputs=, expected an operand for each"):
+        b.op("IF", condition, branch(2), branch(3), x)
+    with pytest.raises(halyard.BadDataError, match="WHILE: found no outputs="):
+        b.op("WHILE", branch(2), branch(3), x)
+
+
+def test_control_flow_takes_models_of_other_builders():
     b = halyard.Builder()
     condition = b.input("condition", [1], "TENSOR_BOOL8")
     x = b.input("x", [2])
