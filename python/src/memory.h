@@ -5,6 +5,7 @@
 #pragma once
 
 #include <nanobind/nanobind.h>
+#include <sys/mman.h>
 
 #include <cstdint>
 #include <memory>
@@ -48,6 +49,8 @@ class Memory {
   std::span<uint8_t> bytes() const {
     return mapping_ ? std::span(mapping_->data(), mapping_->size()) : std::span<uint8_t>();
   }
+  // Whether bytes() may be written.
+  bool isWritable() const { return shared_ && (shared_->prot() & PROT_WRITE) != 0; }
   // The descriptor of host memory, borrowed.
   std::optional<int> fd() const { return shared_ ? std::optional(shared_->fd()) : std::nullopt; }
   // Copies everything; the memories have equal sizes.

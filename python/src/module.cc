@@ -150,6 +150,9 @@ void defineModels(nb::module_& m) {
       "devices"_a);
 }
 
+template <typename Byte>
+using Bytes = nb::ndarray<nb::numpy, Byte, nb::ndim<1>>;
+
 void defineMemory(nb::module_& m) {
   nb::class_<Memory>(m, "Memory", "Host memory, or memory of a device.")
       .def_static(
@@ -163,11 +166,16 @@ void defineMemory(nb::module_& m) {
           "fd"_a, "size"_a, "writable"_a, "offset"_a)
       .def(
           "bytes",
-          [](nb::handle_t<Memory> self) {
-            const std::span<uint8_t> bytes = nb::cast<Memory&>(self).bytes();
-            return nb::ndarray<nb::numpy, uint8_t, nb::ndim<1>>(bytes.data(), {bytes.size()}, self);
+          [](nb::handle_t<Memory> self) -> nb::object {
+            const Memory& memory = nb::cast<Memory&>(self);
+            const std::span<uint8_t> bytes = memory.bytes();
+            if (memory.isWritable()) {
+              return nb::cast(Bytes<uint8_t>(bytes.data(), {bytes.size()}, self));
+            }
+            return nb::cast(Bytes<const uint8_t>(bytes.data(), {bytes.size()}, self));
           },
-          "The bytes of host memory, in place.")
+          nb::sig("def bytes(self) -> typing.Any"),
+          "The bytes of host memory, in place; read-only if the memory is.")
       .def_prop_ro("size", [](const Memory& memory) { return memory.bytes().size(); })
       .def("fd", [](const Memory& memory) { return memory.fd(); })
       .def(

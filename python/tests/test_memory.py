@@ -33,6 +33,23 @@ def test_memory_of_a_descriptor(compiled, picture):
         halyard.Memory.from_fd(fd, 784)
 
 
+def test_memory_that_is_not_writable_has_a_read_only_array(compiled, picture):
+    fd = os.memfd_create("test")
+    try:
+        os.write(fd, picture.tobytes())
+        memory = halyard.Memory.from_fd(fd, 784, writable=False)
+    finally:
+        os.close(fd)
+    array = memory.array("i1", picture.shape)
+    np.testing.assert_array_equal(array, picture)
+    with pytest.raises(ValueError, match="read-only"):
+        array[...] = 1
+    with pytest.raises(ValueError):
+        array.flags.writeable = True
+    (result,) = compiled.run([memory]).values()
+    np.testing.assert_array_equal(result, compiled(picture))
+
+
 def test_the_array_keeps_the_memory():
     array = halyard.Memory(16).array("f4")
     array[:] = 3
