@@ -1,6 +1,7 @@
 #include "graph.h"
 
-#include <algorithm>
+#include <unordered_map>
+#include <unordered_set>
 
 #include "measure/device_choice.h"
 
@@ -16,26 +17,39 @@ Result<import::ImportedModel> read(const GraphSource& source, import::ImportOpti
                              : import::importTfliteFile(source.path, options);
 }
 
-bool hasName(const std::vector<import::ModelPort>& ports, const std::string& name) {
-  return std::ranges::find(ports, name, &import::ModelPort::name) != ports.end();
-}
-
-// Names of states need not be unique in a file, and may be those of inputs and outputs.
-std::string uniqueName(const Description& description, const std::string& name) {
-  std::string unique = name;
-  for (int i = 2; hasName(description.inputs, unique) || hasName(description.outputs, unique);
-       ++i) {
-    unique = fmt::format("{} ({})", name, i);
+// Names that differ, from names of a file, which need not: "y", "y (2)".
+class UniqueNames {
+ public:
+  void reserve(const std::string& name) { taken_.insert(name); }
+  std::string take(const std::string& name) {
+    std::string unique = name;
+    while (!taken_.insert(unique).second) {
+      unique = fmt::format("{} ({})", name, ++repetitions_[name] + 1);
+    }
+    return unique;
   }
-  return unique;
+
+ private:
+  std::unordered_set<std::string> taken_;
+  std::unordered_map<std::string, size_t> repetitions_;
+};
+
+std::vector<import::ModelPort> namedUniquely(std::vector<import::ModelPort> ports) {
+  UniqueNames names;
+  for (import::ModelPort& port : ports) port.name = names.take(port.name);
+  return ports;
 }
 
 Description describe(const import::ImportedModel& imported) {
-  Description description = {imported.inputs, imported.outputs,
+  Description description = {namedUniquely(imported.inputs), namedUniquely(imported.outputs),
                              imported.model.main.operations.size()};
+  // A state is an input and an output of the same name.
+  UniqueNames names;
+  for (const import::ModelPort& port : description.inputs) names.reserve(port.name);
+  for (const import::ModelPort& port : description.outputs) names.reserve(port.name);
   for (const import::ModelState& state : imported.states) {
     import::ModelPort port = state.port;
-    port.name = uniqueName(description, port.name);
+    port.name = names.take(port.name);
     description.inputs.push_back(port);
     description.outputs.push_back(std::move(port));
     description.firstValues.push_back(state.first);

@@ -10,6 +10,7 @@ from halyard import _runtime_files
 
 SOURCE = pathlib.Path(__file__).resolve().parents[2]
 QUANT8 = SOURCE / "models/fashion_mnist_int8.tflite"
+CORPUS = SOURCE / "src/import/tflite/fuzz_corpus"
 FLOAT = SOURCE / "models/fashion_mnist_float.tflite"
 
 

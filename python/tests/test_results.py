@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 import halyard
-from conftest import FLOAT, QUANT8, doubling
+from conftest import CORPUS, FLOAT, QUANT8, doubling
 
 
 @pytest.mark.parametrize("path", [QUANT8, FLOAT], ids=["int8", "float"])
@@ -139,3 +139,27 @@ def test_a_binding_reads_and_writes_its_arrays(compiled, picture):
     np.testing.assert_array_equal(binding.run()[name], compiled(picture))
     with pytest.raises(halyard.BadDataError, match="bind needs a contiguous NumPy array"):
         compiled.bind([picture.tolist()])
+
+
+def test_names_of_outputs_are_unique():
+    model = halyard.load(CORPUS / "casts_and_products.tflite")
+    assert [each.name for each in model.outputs] == ["y", "y (2)", "y (3)", "y (4)"]
+    compiled = model.compile("cpu", cache=False)
+    x = np.ones(model.inputs[0].shape, np.float32)
+    results = compiled.run({"x": x})
+    for (name, result), each in zip(results.items(), compiled(x)):
+        np.testing.assert_array_equal(result, each, err_msg=name)
+    assert len(results) == 4
+
+
+def test_names_of_inputs_are_unique():
+    contents = (CORPUS / "uint8_arithmetic.tflite").read_bytes()
+    # A text of one character has its length before it.
+    before, after = b"\1\0\0\0b\0", b"\1\0\0\0a\0"
+    assert contents.count(before) == 1
+    model = halyard.load(contents.replace(before, after))
+    assert [each.name for each in model.inputs] == ["a", "a (2)"]
+    a, b = np.full((1, 2, 2, 1), 110, np.uint8), np.full((1, 2, 2, 1), 60, np.uint8)
+    compiled = model.compile("cpu", cache=False)
+    for result, expected in zip(compiled.run({"a (2)": b, "a": a}).values(), compiled(a, b)):
+        np.testing.assert_array_equal(result, expected)
