@@ -86,7 +86,7 @@ class Tensor:
             return np.ascontiguousarray(array) if array.ndim else array
         if self._stored == "f4":  # complex numbers as pairs
             return np.ascontiguousarray(array).view(np.float32)
-        narrow = array.astype(self._stored)
+        narrow = array.astype(self._stored, order="C")
         if not np.array_equal(narrow, array):
             worst = array[narrow != array].flat[0]
             raise bad_data(f"input {self}: {worst} needs more than the 32 bits of NNAPI's integers")

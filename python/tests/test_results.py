@@ -6,6 +6,7 @@ import pytest
 
 import halyard
 from conftest import CORPUS, FLOAT, QUANT8, doubling
+from halyard._tensors import Tensor
 
 
 @pytest.mark.parametrize("path", [QUANT8, FLOAT], ids=["int8", "float"])
@@ -139,6 +140,14 @@ def test_a_binding_reads_and_writes_its_arrays(compiled, picture):
     np.testing.assert_array_equal(binding.run()[name], compiled(picture))
     with pytest.raises(halyard.BadDataError, match="bind needs a contiguous NumPy array"):
         compiled.bind([picture.tolist()])
+
+
+def test_an_int64_array_in_any_order_is_converted_once():
+    tensor = Tensor("x", "TENSOR_INT32", "i8", (3, 2), 0.0, 0, "i4")
+    values = np.arange(6).reshape(2, 3).T
+    prepared = tensor._prepared(values)
+    assert prepared.flags.c_contiguous and prepared.dtype == np.int32
+    np.testing.assert_array_equal(prepared, values)
 
 
 def test_names_of_outputs_are_unique():
