@@ -36,9 +36,11 @@ class _Output:
         if isinstance(given, (Memory, MemoryPart)):
             return
         dtype = np.dtype(tensor._stored or tensor.dtype)
-        if given is not None and not tensor._stored:
+        if given is not None:
             self._check(given)
-        elif tensor.is_exact:
+        if given is not None and not tensor._stored:
+            return
+        if tensor.is_exact:
             assert tensor.shape is not None
             self.stored = np.empty(tensor._stored_shape(tensor.shape), dtype)  # type: ignore[arg-type]
         else:
@@ -59,7 +61,7 @@ class _Output:
         """Whether the array has grown. `dims` are those known so far."""
         import numpy as np
 
-        if self.tensor.is_exact or self.given is not None:
+        if self.tensor.is_exact or self.stored is self.given:
             return False
         count = 1
         for extent in dims:
@@ -83,8 +85,20 @@ class _Output:
         result = self.tensor._result(stored)
         if self.given is None or self.given is self.stored:
             return result
-        self.given[...] = result
-        return self.given
+        return self._given_with(result, dims is None)
+
+    def _given_with(self, result: Any, is_exact: bool) -> Any:
+        """The given array with the converted elements, or its leading part that has them."""
+        if result.size > self.given.size:
+            from ._errors import OutputSizeError, Status
+
+            raise OutputSizeError(
+                Status.OUTPUT_INSUFFICIENT_SIZE,
+                f"output {self.tensor}: out has {self.given.size} elements, expected at least "
+                f"{result.size}")
+        part = self.given.reshape(-1)[:result.size].reshape(result.shape)
+        part[...] = result
+        return self.given if is_exact else part
 
 
 def _kind(value: Any) -> str:

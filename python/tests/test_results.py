@@ -142,12 +142,65 @@ def test_a_binding_reads_and_writes_its_arrays(compiled, picture):
         compiled.bind([picture.tolist()])
 
 
+@pytest.fixture(scope="module")
+def converting():
+    """A model with an int64 output of as many elements as its input has rows."""
+    return halyard.load(CORPUS / "open_shapes.tflite", open_dimensions=True).compile("cpu", cache=False)
+
+
+def rows(count):
+    return np.eye(count, 6, dtype=np.float32).reshape(count, 2, 3)
+
+
 def test_an_int64_array_in_any_order_is_converted_once():
     tensor = Tensor("x", "TENSOR_INT32", "i8", (3, 2), 0.0, 0, "i4")
     values = np.arange(6).reshape(2, 3).T
     prepared = tensor._prepared(values)
     assert prepared.flags.c_contiguous and prepared.dtype == np.int32
     np.testing.assert_array_equal(prepared, values)
+
+
+@pytest.mark.parametrize("elements", [5, 8, 20_000])
+def test_converted_elements_go_to_the_first_part_of_out(converting, elements):
+    out = np.full(elements, -1, np.int64)
+    best = converting.run([rows(5)], out=[None, out])["y (2)"]
+    assert np.shares_memory(best, out) and best.tolist() == [0, 1, 2, 3, 4]
+    assert out[:5].tolist() == [0, 1, 2, 3, 4] and (out[5:] == -1).all()
+
+
+def test_complex_elements_go_to_out():
+    compiled = halyard.load(CORPUS / "extension_operators.tflite").compile("nnapi-reference")
+    (name,) = [each.name for each in compiled.outputs if each.dtype == "c8"]
+    inputs = [np.ones(each.shape, each.dtype) for each in compiled.inputs]
+    out = np.zeros((2, 3), np.complex64)
+    assert compiled.run(inputs, out={name: out})[name] is out
+    np.testing.assert_array_equal(out, compiled.run(inputs)[name])
+    assert out.any()
+
+
+def test_converted_elements_need_space_in_out(converting):
+    out = np.full(4, -1, np.int64)
+    with pytest.raises(halyard.OutputSizeError, match="out has 4 elements, expected at least 5"):
+        converting.run([rows(5)], out=[None, out])
+    assert (out == -1).all()
+
+
+def test_out_grows_beyond_the_first_space_of_converted_elements(converting):
+    out = np.full(20_000, -1, np.int64)
+    converting.run([rows(20_000)], out=[None, out])
+    assert out[:6].tolist() == [0, 1, 2, 3, 4, 5]
+
+
+@pytest.mark.parametrize("out, text", [
+    (np.zeros(5, np.int8), "out is ndarray of int8, expected an array of int64"),
+    (np.zeros(5, np.int32), "out is ndarray of int32, expected an array of int64"),
+    (np.zeros((5, 1), np.int64), r"out has the shape \[5, 1\]"),
+    (np.zeros(10, np.int64)[::2], "out must be contiguous and writable"),
+    ([0] * 5, "out is list, expected an array of int64"),
+], ids=["int8", "int32", "shape", "gaps", "list"])
+def test_a_wrong_out_of_converted_elements_gets_a_text(converting, out, text):
+    with pytest.raises(halyard.BadDataError, match=text):
+        converting.run([rows(5)], out=[None, out])
 
 
 def test_names_of_outputs_are_unique():
