@@ -230,6 +230,7 @@ def test_serve_answers_requests_and_explains_wrong_ones(cluster, expected):
         for document, text in ((b"{", "Expecting"), ({"inputs": []}, "is missing; found: no input"),
                                ({"inputs": [{**one, "datatype": "FP32"}]}, "datatype FP32, expected INT8"),
                                ({"inputs": [{**one, "shape": [1, 3]}]}, "data and shape do not fit"),
+                               ({"inputs": [{**one, "name": ["x"]}]}, "input #0: name ['x'], expected a text"),
                                ({"inputs": [one, {**one, "name": "x"}]}, "input 'x' is no input")):
             status, answer = post(document)
             assert status == 400 and text in answer["error"], answer
