@@ -142,11 +142,12 @@ struct OperationDefinition {
   // Sets the dims of every output from the inputs. Checks everything that can be checked before
   // computing: shapes, values of scalars, quantisation relations between inputs and outputs. An
   // output has its declared type, scale and zeroPoint. Returns INCOMPLETE when it depends on a
-  // value that is not known yet (a null `data` of an input that is not omitted).
-  Status (*infer)(OperationContext& context);
+  // value that is not known yet (a null `data` of an input that is not omitted). Null for
+  // control flow.
+  Status (*infer)(OperationContext& context) = nullptr;
   // Computes all outputs, whose dims come from infer and whose data is allocated. Never called with
-  // a zero-sized output.
-  Status (*reference)(OperationContext& context);
+  // a zero-sized output. Null for control flow.
+  Status (*reference)(OperationContext& context) = nullptr;
   // Whether a zero-sized input is legal. infer then gives the shapes, and no kernel runs when all
   // outputs are zero-sized.
   bool acceptsZeroSized = false;
