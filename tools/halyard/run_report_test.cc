@@ -20,12 +20,14 @@ client::Output floats(Shape dims, const std::vector<float>& values) {
 }
 
 // A model with one input and one output, without operations: enough to interpret outputs.
-import::ImportedModel model(Shape input, OperandType outputType, float scale = 0,
-                            int32_t zeroPoint = 0){import::ImportedModel result;
-result.inputs = {{"in", OperandType::TENSOR_FLOAT32, std::move(input), 0, 0}};
-result.outputs = {{"out", outputType, {}, scale, zeroPoint}};
-return result;
-}  // namespace
+// clang-format takes a line that begins with `import` for the import of a module.
+halyard::import::ImportedModel model(Shape input, OperandType outputType, float scale = 0,
+                                     int32_t zeroPoint = 0) {
+  import::ImportedModel result;
+  result.inputs = {{"in", OperandType::TENSOR_FLOAT32, std::move(input), 0, 0}};
+  result.outputs = {{"out", outputType, {}, scale, zeroPoint}};
+  return result;
+}
 
 TEST(DescribeOutputs, ProbabilitiesAreShownAsTheyAre) {
   const auto output = floats({1, 3}, {0.25f, 0.7f, 0.05f});
@@ -84,5 +86,5 @@ TEST(DescribeOutputs, BytesThatAreNoNumbers) {
               HasSubstr("[0,4]: empty"));
 }
 
-}  // namespace halyard::cli
+}  // namespace
 }  // namespace halyard::cli
