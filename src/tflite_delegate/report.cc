@@ -5,6 +5,7 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
+#include <filesystem>
 #include <fstream>
 #include <utility>
 
@@ -15,6 +16,13 @@ nlohmann::json nodeList(const LiveGraph& graph) {
   nlohmann::json nodes = nlohmann::json::array();
   for (const LiveNode& node : graph.nodes) nodes.push_back(node.index);
   return nodes;
+}
+
+// A rename would put a file in the place of a device, a pipe or a link.
+bool isReplaceable(const std::string& path) {
+  std::error_code error;
+  const std::filesystem::file_status status = std::filesystem::symlink_status(path, error);
+  return !std::filesystem::exists(status) || std::filesystem::is_regular_file(status);
 }
 
 }  // namespace
@@ -95,14 +103,15 @@ void Report::write() {
                                    {"errors", errors_},
                                    {"left_out", leftOut_}};
   // Another process may read the report at any time.
-  const std::string temporary = fmt::format("{}.{}.tmp", path_, ::getpid());
-  std::ofstream file(temporary);
+  const bool isRenamed = isReplaceable(path_);
+  const std::string written = isRenamed ? fmt::format("{}.{}.tmp", path_, ::getpid()) : path_;
+  std::ofstream file(written);
   file << document.dump(1) << '\n';
   file.close();
-  if (file && std::rename(temporary.c_str(), path_.c_str()) == 0) return;
+  if (file && (!isRenamed || std::rename(written.c_str(), path_.c_str()) == 0)) return;
   fmt::print(stderr, "halyard delegate: the report {} cannot be written: {}\n", path_,
              std::strerror(errno));
-  std::remove(temporary.c_str());
+  if (isRenamed) std::remove(written.c_str());
 }
 
 }  // namespace halyard::tflite
