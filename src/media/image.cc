@@ -57,6 +57,25 @@ Status checkHuffmanTables(std::span<const uint8_t> bytes) {
   return okStatus();
 }
 
+// The bytes of a BMP file of this size, without the padding of its last row. stb_image takes the
+// bytes past the end for zeros.
+Status checkBmpLength(std::span<const uint8_t> bytes, uint64_t width, uint64_t height) {
+  const auto number = [&](size_t at, size_t size) {
+    uint64_t value = 0;
+    for (size_t i = size; i > 0; --i) {
+      value = value << 8 | (at + i <= bytes.size() ? bytes[at + i - 1] : 0);
+    }
+    return value;
+  };
+  const uint64_t pixels = number(10, 4);
+  const bool hasShortHeader = number(14, 4) == 12;
+  const uint64_t rowBits = width * number(hasShortHeader ? 24 : 28, 2);
+  const uint64_t needed = pixels + (height - 1) * ((rowBits + 31) / 32 * 4) + (rowBits + 7) / 8;
+  if (bytes.size() >= needed) return okStatus();
+  return badData("truncated picture: a BMP of {} x {} pixels has {} bytes, found are {}", width,
+                 height, needed, bytes.size());
+}
+
 void appendBytes(void* context, void* data, int size) {
   auto* bytes = static_cast<std::vector<uint8_t>*>(context);
   const auto* begin = static_cast<const uint8_t*>(data);
@@ -90,6 +109,10 @@ Result<Image> decodeImage(std::span<const uint8_t> bytes, uint32_t channels) {
   }
   if (width < 0 || height < 0) return badData("a picture of negative size");
   HALYARD_RETURN_IF_ERROR(checkSize(static_cast<uint64_t>(width), static_cast<uint64_t>(height)));
+  if (bytes[0] == 'B') {
+    HALYARD_RETURN_IF_ERROR(
+        checkBmpLength(bytes, static_cast<uint64_t>(width), static_cast<uint64_t>(height)));
+  }
   const std::unique_ptr<stbi_uc, StbFree> pixels(stbi_load_from_memory(
       bytes.data(), length, &width, &height, &stored, static_cast<int>(channels)));
   if (!pixels) return badData("damaged picture ({})", stbi_failure_reason());

@@ -4,6 +4,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <stb/stb_image_write.h>
 
 #include <cstring>
 
@@ -108,6 +109,35 @@ TEST(Image, TruncatedPngIsAnError) {
   for (size_t size = 0; size + 20 < png->size(); ++size) {
     EXPECT_FALSE(decodeImage(std::span(*png).first(size), 3).ok()) << size;
   }
+}
+
+TEST(Image, TruncatedBmpIsAnError) {
+  const std::vector<uint8_t> bmp = smallBmp();
+  // The last row needs no padding.
+  EXPECT_TRUE(decodeImage(std::span(bmp).first(54 + 14), 3).ok());
+  for (const size_t size : {54, 54 + 8, 54 + 13}) {
+    EXPECT_THAT(decodeImage(std::span(bmp).first(size), 3).status().message(),
+                HasSubstr(fmt::format("a BMP of 2 x 2 pixels has 68 bytes, found are {}", size)));
+  }
+}
+
+TEST(Image, TruncatedJpegIsAnError) {
+  Image image = blankImage(64, 64, 3);
+  for (size_t i = 0; i < image.pixels.size(); ++i) {
+    image.pixels[i] = static_cast<uint8_t>(i * i * 37);
+  }
+  std::vector<uint8_t> jpeg;
+  const auto append = [](void* bytes, void* data, int size) {
+    const auto* begin = static_cast<const uint8_t*>(data);
+    auto* to = static_cast<std::vector<uint8_t>*>(bytes);
+    to->insert(to->end(), begin, begin + size);
+  };
+  ASSERT_NE(stbi_write_jpg_to_func(append, &jpeg, 64, 64, 3, image.pixels.data(), 90), 0);
+  EXPECT_TRUE(decodeImage(jpeg, 3).ok());
+  for (size_t size = 0; size < jpeg.size(); size += 50) {
+    EXPECT_FALSE(decodeImage(std::span(jpeg).first(size), 3).ok()) << size;
+  }
+  EXPECT_FALSE(decodeImage(std::span(jpeg).first(jpeg.size() - 1), 3).ok());
 }
 
 TEST(Image, ChunkThatAnnouncesGigabytesIsRefused) {
