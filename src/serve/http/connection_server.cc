@@ -125,6 +125,11 @@ ConnectionServer::ConnectionServer(ConnectionLimits limits)
     : limits_(limits), drainEvent_(::eventfd(0, EFD_CLOEXEC)) {
   new_task_queue = [this] { return new Threads(limits_.connections); };
   set_tcp_nodelay(true);
+  // The library sets SO_REUSEPORT by default, which lets two servers share a port without an error.
+  set_socket_options([](socket_t socket) {
+    const int on = 1;
+    (void)::setsockopt(socket, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
+  });
   const auto patience = std::chrono::ceil<std::chrono::seconds>(
       std::min<std::chrono::milliseconds>(limits_.idleTime, limits_.request.readTime));
   set_read_timeout(patience.count());

@@ -300,6 +300,16 @@ TEST_F(HttpServerTest, FaultyFilesOfTlsAreExplained) {
               HasSubstr("the certificate /none.pem cannot be used"));
 }
 
+TEST_F(HttpServerTest, APortHasOneServer) {
+  start();
+  HttpOptions options;
+  options.port = server_->port();
+  HttpServer second(*service_, *clients_, options);
+  const Status status = second.start();
+  EXPECT_EQ(status.code(), ResultCode::OP_FAILED);
+  EXPECT_THAT(status.message(), HasSubstr(fmt::format("127.0.0.1:{}", server_->port())));
+}
+
 TEST_F(HttpServerTest, ConnectionsAreLimited) {
   HttpOptions options;
   options.connections.connections = 1;
