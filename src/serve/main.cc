@@ -6,6 +6,7 @@
 #include <thread>
 
 #include "base/log.h"
+#include "base/standard_streams.h"
 #include "command_line/help_pages.h"
 #include "serve/frigate/zmq_server.h"
 #include "serve/grpc/grpc_server.h"
@@ -85,6 +86,7 @@ Status run(serve::ServerOptions& options, const sigset_t& signals) {
 }  // namespace
 
 int main(int argc, char** argv) {
+  halyard::openStandardStreams();
   CLI::App app("Serve models over the network by the Open Inference Protocol", "halyard serve");
   serve::ServerOptions options;
   serve::addServerOptions(app, options);

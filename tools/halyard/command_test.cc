@@ -127,6 +127,22 @@ TEST_F(CommandTest, FullDiskIsNoticed) {
   EXPECT_THAT(contentOf(folder_ + "/err"), HasSubstr("halyard graph: OP_FAILED: cannot write"));
 }
 
+TEST_F(CommandTest, AClosedOutputIsAnError) {
+  const std::string model = kModels + "fashion_mnist_float.tflite";
+  for (const std::string& arguments :
+       {std::string("devices"), "run " + model + " --random-inputs 1 --device reference",
+        std::string("random-graphs --device cpu --count 1")}) {
+    const std::string line =
+        "'" HALYARD_COMMAND "' " + arguments + " >&- 2>" + folder_ + "/err </dev/null";
+    const int status = std::system(line.c_str());
+    ASSERT_TRUE(WIFEXITED(status)) << arguments;
+    EXPECT_EQ(WEXITSTATUS(status), 1) << arguments;
+    EXPECT_THAT(contentOf(folder_ + "/err"),
+                HasSubstr("cannot write the output: Bad file descriptor"))
+        << arguments;
+  }
+}
+
 TEST_F(CommandTest, Devices) {
   const CommandOutcome table = halyard("devices");
   EXPECT_EQ(table.exitStatus, 0) << table.errors;

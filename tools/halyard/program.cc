@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <string>
 
+#include "base/standard_streams.h"
 #include "command_line/help_pages.h"
 #include "tools/halyard/terminal.h"
 
@@ -46,6 +47,7 @@ void addProgramOptions(CLI::App& app, std::span<const Command> commands) {
 }  // namespace
 
 int runProgram(CLI::App& app, std::span<const Command> commands, int argc, char** argv) {
+  openStandardStreams();
   const auto parsed = [&]() -> const Command* {
     for (const Command& command : commands) {
       if (command.app->parsed()) return &command;
