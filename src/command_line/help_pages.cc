@@ -55,4 +55,9 @@ void addHelpPages(CLI::App& app, const std::string& version, const OtherPrograms
       ->group("");
 }
 
+std::string errorText(const CLI::ParseError& error) {
+  const std::string text = error.what();
+  return text.starts_with(": ") ? "--help-pages: expected are two words, KIND and FOLDER" : text;
+}
+
 }  // namespace halyard::command_line

@@ -18,4 +18,8 @@ namespace halyard::command_line {
 void addHelpPages(CLI::App& app, const std::string& version,
                   const OtherPrograms& otherPrograms = {});
 
+// The text of an error of the parser. In those about the hidden option --help-pages, CLI11 leaves
+// out its name.
+std::string errorText(const CLI::ParseError& error);
+
 }  // namespace halyard::command_line

@@ -8,6 +8,7 @@
 #include "base/log.h"
 #include "base/standard_streams.h"
 #include "command_line/help_pages.h"
+#include "command_line/shared_options.h"
 #include "serve/frigate/zmq_server.h"
 #include "serve/grpc/grpc_server.h"
 #include "serve/metrics/metrics.h"
@@ -92,6 +93,7 @@ int main(int argc, char** argv) {
   serve::addServerOptions(app, options);
   app.set_version_flag("--version", std::string("halyard-serve ") + halyard_version());
   halyard::command_line::addHelpPages(app, halyard_version());
+  halyard::command_line::refuseEmptyValues(app);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
@@ -99,7 +101,7 @@ int main(int argc, char** argv) {
       app.exit(error);  // prints help or version
       return 0;
     }
-    report(halyard::badData("{}", error.what()), kMisuse);
+    report(halyard::badData("{}", halyard::command_line::errorText(error)), kMisuse);
     std::fputs("Try 'halyard serve --help'.\n", stderr);
     return kMisuse;
   }

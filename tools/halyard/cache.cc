@@ -184,6 +184,11 @@ CommandResult runCache(const CacheCommandOptions& options) {
   return show(options, std::move(*items), now);
 }
 
+// AsSizeValue takes -1 for the largest number.
+std::string refuseNegative(const std::string& size) {
+  return size.starts_with('-') ? "'" + size + "', expected a number of bytes from 0" : "";
+}
+
 CLI::App* addAction(CLI::App& cache, const std::shared_ptr<CacheCommandOptions>& options,
                     const char* name, const char* help, CacheCommandOptions::Action action) {
   CLI::App* app = cache.add_subcommand(name, help);
@@ -212,6 +217,7 @@ Command addCacheCommand(CLI::App& parent) {
       ->add_option("--max-size", options->maxSize,
                    "Bytes that may stay, such as 500MB; those used longest ago go first")
       ->transform(CLI::AsSizeValue(/*kb_is_1000=*/true))
+      ->transform(CLI::Validator(refuseNegative, ""))  // comes before the one above
       ->option_text("SIZE");
   prune->add_option("--max-age", options->maxAgeDays, "Days since the last use")
       ->check(CLI::Range(0.0, 36500.0))

@@ -122,6 +122,12 @@ TEST_F(CacheCommandTest, PrunesBySize) {
   EXPECT_TRUE(std::filesystem::exists(files_.database()));  // not a file of a compilation
 }
 
+TEST_F(CacheCommandTest, ANegativeSizeIsRefused) {
+  const CommandOutcome outcome = cache("prune --max-size -1");
+  EXPECT_EQ(outcome.exitStatus, 2);
+  EXPECT_THAT(outcome.errors, HasSubstr("--max-size: '-1', expected a number of bytes from 0"));
+}
+
 TEST_F(CacheCommandTest, PrunesByAge) {
   save(3);
   ASSERT_EQ(::utimensat(AT_FDCWD, fileOf(3, "10").c_str(), nullptr, 0), 0);

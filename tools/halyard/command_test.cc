@@ -71,6 +71,8 @@ TEST_F(CommandTest, RefusesAnotherKindOfHelpPages) {
   const CommandOutcome outcome = halyard("--help-pages csh " + folder_);
   EXPECT_EQ(outcome.exitStatus, 2);
   EXPECT_THAT(outcome.errors, HasSubstr("'csh', expected man, bash, zsh or fish"));
+  EXPECT_THAT(halyard("--help-pages man").errors,
+              HasSubstr("--help-pages: expected are two words, KIND and FOLDER"));
 }
 
 TEST_F(CommandTest, StartsTheKitUnderItsOwnName) {
@@ -106,6 +108,18 @@ TEST_F(CommandTest, MisuseIsStatus2) {
     EXPECT_THAT(outcome.output, IsEmpty()) << arguments;
   }
   EXPECT_THAT(halyard("run m --top many").errors, StartsWith("halyard run: BAD_DATA: "));
+}
+
+TEST_F(CommandTest, AnUnknownCommandIsNamed) {
+  for (const char* word : {"fly", "help", "-v"}) {
+    EXPECT_THAT(halyard(word).errors,
+                AllOf(StartsWith("halyard: BAD_DATA: no command or option '" + std::string(word)),
+                      HasSubstr("; the commands are: devices, doctor, run, ")));
+  }
+  EXPECT_THAT(halyard("").errors, HasSubstr("a command is missing; the commands are: devices, "));
+  EXPECT_THAT(halyard("cache fly").errors,
+              StartsWith("halyard cache: BAD_DATA: no command or option 'fly'; the commands are: "
+                         "ls, verify, prune\n"));
 }
 
 TEST_F(CommandTest, FailureIsStatus1) {

@@ -4,9 +4,11 @@
 
 #include <cstdio>
 #include <string>
+#include <vector>
 
 #include "base/standard_streams.h"
 #include "command_line/help_pages.h"
+#include "command_line/shared_options.h"
 #include "tools/halyard/terminal.h"
 
 namespace halyard::cli {
@@ -44,6 +46,24 @@ void addProgramOptions(CLI::App& app, std::span<const Command> commands) {
   app.require_subcommand(1);
 }
 
+// CLI11 does not name a word that is no command.
+Status misuseOf(const CLI::App& app, const CLI::ParseError& error) {
+  const CLI::App* last = &app;
+  while (!last->get_subcommands().empty()) last = last->get_subcommands().front();
+  if (last->get_require_subcommand_min() == 0 || error.get_name() != "RequiredError") {
+    return badData("{}", command_line::errorText(error));
+  }
+  std::vector<std::string> commands;
+  for (const CLI::App* command : last->get_subcommands({})) {
+    if (!command->get_group().empty()) commands.push_back(command->get_name());
+  }
+  const std::vector<std::string> words = last->remaining();
+  return badData("{}; the commands are: {}",
+                 words.empty() ? "a command is missing"
+                               : fmt::format("no command or option '{}'", printable(words.front())),
+                 fmt::join(commands, ", "));
+}
+
 }  // namespace
 
 int runProgram(CLI::App& app, std::span<const Command> commands, int argc, char** argv) {
@@ -59,6 +79,7 @@ int runProgram(CLI::App& app, std::span<const Command> commands, int argc, char*
     return command == nullptr ? app.get_name() : app.get_name() + " " + command->app->get_name();
   };
   addProgramOptions(app, commands);
+  command_line::refuseEmptyValues(app);
   // The parser throws exceptions.
   try {
     app.parse(argc, argv);
@@ -67,7 +88,7 @@ int runProgram(CLI::App& app, std::span<const Command> commands, int argc, char*
       app.exit(error);  // prints help or version
       return finish(app.get_name(), {});
     }
-    return reportMisuse(who(), badData("{}", error.what()));
+    return reportMisuse(who(), misuseOf(app, error));
   }
   const Command* const command = parsed();
   if (command == nullptr) return reportMisuse(who(), badData("no subcommand"));
