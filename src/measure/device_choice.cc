@@ -37,8 +37,10 @@ Result<size_t> chooseDevice(std::span<const std::string> names, std::string_view
     if (several) break;
   }
   if (found && !several) return *found;
-  return badData("{} device '{}'; the devices are: {}", several ? "more than one" : "no", wanted,
-                 fmt::join(names, ", "));
+  return badData(
+      "{} device '{}'; the devices are: {}{}", several ? "more than one" : "no", wanted,
+      fmt::join(names, ", "),
+      several ? "" : ". 'halyard devices' has the reasons for drivers that are not there");
 }
 
 Result<std::vector<const ANeuralNetworksDevice*>> devicesOf(

@@ -41,6 +41,9 @@ TEST(DeviceChoice, UniqueEnding) {
 
 TEST(DeviceChoice, UnknownNameListsTheDevices) {
   EXPECT_THAT(chosen("tpu"), ::testing::StartsWith("BAD_DATA: no device 'tpu'; the devices are: "));
+  EXPECT_THAT(
+      chosen("tpu"),
+      ::testing::EndsWith(". 'halyard devices' has the reasons for drivers that are not there"));
   EXPECT_THAT(chosen(""), ::testing::StartsWith("BAD_DATA: no device ''"));
   EXPECT_THAT(chosen("pu"), ::testing::StartsWith("BAD_DATA: no device 'pu'"));
 }

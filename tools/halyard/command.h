@@ -6,6 +6,7 @@
 
 #include <functional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "halyard/driver/status.h"
@@ -22,6 +23,13 @@ struct CommandResult {
   bool misuse = false;    // the command was called with wrong arguments
   bool reported = false;  // the command has already printed the error
 };
+
+// The result of an option that does not name one of the existing things, such as a device. BAD_DATA
+// is misuse. Any other error prevents the list of these things.
+inline CommandResult refusedChoice(Status status) {
+  const bool misuse = status.code() == ResultCode::BAD_DATA;
+  return {std::move(status), misuse};
+}
 
 // One subcommand: its parser, and the function that runs after its options are parsed.
 struct Command {

@@ -96,10 +96,27 @@ TEST_F(CommandTest, NamesTheKitThatIsNotInstalled) {
 }
 
 TEST_F(CommandTest, MisuseIsStatus2) {
-  for (const char* arguments : {"", "fly", "run", "run --flags", "graph a b", "devices extra",
-                                "run m --mean 1", "run m --input x", "run m --input-range 1,2,3",
-                                "run m --top many", "run m --input-range 0,1 --mean 1 --std 1",
-                                "run m --save-inputs", "run m --preference fast"}) {
+  for (const char* arguments : {"",
+                                "fly",
+                                "run",
+                                "run --flags",
+                                "graph a b",
+                                "devices extra",
+                                "run m --mean 1",
+                                "run m --input x",
+                                "run m --input-range 1,2,3",
+                                "run m --top many",
+                                "run m --input-range 0,1 --mean 1 --std 1",
+                                "run m --save-inputs",
+                                "run m --preference fast",
+                                "run ''",
+                                "run m --device ''",
+                                "run m --output ''",
+                                "run m --cache ''",
+                                "profile m --trace ''",
+                                "cache ls ''",
+                                "run m --random-inputs -1",
+                                "run m --random-inputs 99999999999999999999999"}) {
     const CommandOutcome outcome = halyard(arguments);
     EXPECT_EQ(outcome.exitStatus, 2) << arguments;
     EXPECT_THAT(outcome.errors, StartsWith("halyard")) << arguments;
@@ -108,6 +125,7 @@ TEST_F(CommandTest, MisuseIsStatus2) {
     EXPECT_THAT(outcome.output, IsEmpty()) << arguments;
   }
   EXPECT_THAT(halyard("run m --top many").errors, StartsWith("halyard run: BAD_DATA: "));
+  EXPECT_THAT(halyard("run m --device ''").errors, HasSubstr("--device: the value is empty"));
 }
 
 TEST_F(CommandTest, AnUnknownCommandIsNamed) {
@@ -120,6 +138,59 @@ TEST_F(CommandTest, AnUnknownCommandIsNamed) {
   EXPECT_THAT(halyard("cache fly").errors,
               StartsWith("halyard cache: BAD_DATA: no command or option 'fly'; the commands are: "
                          "ls, verify, prune\n"));
+}
+
+// Every command that takes a device.
+TEST_F(CommandTest, AnUnknownDeviceIsMisuse) {
+  const std::string model = kModels + "fashion_mnist_float.tflite";
+  for (const std::string& arguments :
+       {"run " + model + " --random-inputs 1", "explain " + model, "profile " + model,
+        "bench " + model, "bisect " + model, "conformance " + kModels + "../tests/vectors",
+        std::string("random-graphs"), std::string("crash-test"), std::string("fuzz driver")}) {
+    const CommandOutcome outcome = halyard(arguments + " --device nosuch");
+    EXPECT_EQ(outcome.exitStatus, 2) << arguments;
+    EXPECT_THAT(outcome.errors, HasSubstr("no device 'nosuch'")) << arguments;
+  }
+  EXPECT_EQ(halyard("bisect " + model + " --device cpu --input x").exitStatus, 2);
+}
+
+TEST_F(CommandTest, ADeviceIsNamedOnce) {
+  const std::string model = kModels + "fashion_mnist_float.tflite";
+  for (const char* command : {"explain ", "profile "}) {
+    EXPECT_THAT(halyard(command + model + " --device cpu --device nnapi-reference").errors,
+                HasSubstr("devices[0] and devices[1] are the same"));
+  }
+  const CommandOutcome bench = halyard("bench " + model + " --device cpu --device nnapi-reference");
+  EXPECT_EQ(bench.exitStatus, 2);
+  EXPECT_THAT(bench.errors, HasSubstr("--device names nnapi-reference twice"));
+}
+
+TEST_F(CommandTest, AClosedOutputIsAnError) {
+  const std::string model = kModels + "fashion_mnist_float.tflite";
+  for (const std::string& arguments :
+       {std::string("devices"), "run " + model + " --random-inputs 1 --device reference",
+        std::string("random-graphs --device cpu --count 1")}) {
+    const std::string line =
+        "'" HALYARD_COMMAND "' " + arguments + " >&- 2>" + folder_ + "/err </dev/null";
+    const int status = std::system(line.c_str());
+    ASSERT_TRUE(WIFEXITED(status)) << arguments;
+    EXPECT_EQ(WEXITSTATUS(status), 1) << arguments;
+    EXPECT_THAT(contentOf(folder_ + "/err"),
+                HasSubstr("cannot write the output: Bad file descriptor"))
+        << arguments;
+  }
+}
+
+TEST_F(CommandTest, FilesOfResultsAreCheckedFirst) {
+  const std::string model = kModels + "fashion_mnist_float.tflite";
+  const CommandOutcome run =
+      halyard("run " + model + " --random-inputs 1 --output " + model + "/x");
+  EXPECT_EQ(run.exitStatus, 1);
+  EXPECT_THAT(run.errors, HasSubstr("cannot create the folder " + model + "/x: Not a directory"));
+  EXPECT_THAT(run.output, IsEmpty());
+  const CommandOutcome profile = halyard("profile " + model + " --trace /none/x");
+  EXPECT_EQ(profile.exitStatus, 2);
+  EXPECT_THAT(profile.errors, HasSubstr("/none/x: No such file"));
 }
 
 TEST_F(CommandTest, FailureIsStatus1) {
@@ -139,22 +210,6 @@ TEST_F(CommandTest, FullDiskIsNoticed) {
   ASSERT_TRUE(WIFEXITED(status));
   EXPECT_EQ(WEXITSTATUS(status), 1);
   EXPECT_THAT(contentOf(folder_ + "/err"), HasSubstr("halyard graph: OP_FAILED: cannot write"));
-}
-
-TEST_F(CommandTest, AClosedOutputIsAnError) {
-  const std::string model = kModels + "fashion_mnist_float.tflite";
-  for (const std::string& arguments :
-       {std::string("devices"), "run " + model + " --random-inputs 1 --device reference",
-        std::string("random-graphs --device cpu --count 1")}) {
-    const std::string line =
-        "'" HALYARD_COMMAND "' " + arguments + " >&- 2>" + folder_ + "/err </dev/null";
-    const int status = std::system(line.c_str());
-    ASSERT_TRUE(WIFEXITED(status)) << arguments;
-    EXPECT_EQ(WEXITSTATUS(status), 1) << arguments;
-    EXPECT_THAT(contentOf(folder_ + "/err"),
-                HasSubstr("cannot write the output: Bad file descriptor"))
-        << arguments;
-  }
 }
 
 TEST_F(CommandTest, Devices) {
@@ -233,7 +288,7 @@ TEST_F(CommandTest, RunSaysWhatIsMissing) {
   EXPECT_EQ(none.exitStatus, 1);
   EXPECT_THAT(none.errors, HasSubstr("no value for input "));
   const CommandOutcome device = halyard(model + "--random-inputs 1 --device tpu");
-  EXPECT_EQ(device.exitStatus, 1);
+  EXPECT_EQ(device.exitStatus, 2);
   EXPECT_THAT(device.errors, HasSubstr("no device 'tpu'; the devices are: "));
   EXPECT_THAT(device.errors, HasSubstr("nnapi-reference"));
 }

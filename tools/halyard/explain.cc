@@ -33,9 +33,8 @@ struct FreeText {
 };
 
 // Prints the report of the compilation, also when the compilation fails.
-Status explain(const ExplainOptions& options) {
-  HALYARD_ASSIGN_OR_RETURN(const std::vector<const ANeuralNetworksDevice*> devices,
-                           measure::devicesOf(options.devices));
+Status explain(const ExplainOptions& options,
+               const std::vector<const ANeuralNetworksDevice*>& devices) {
   HALYARD_ASSIGN_OR_RETURN(import::ImportOptions how, measure::importOptionsFor(devices));
   how.allowFloat16 = options.allowFloat16;
   HALYARD_ASSIGN_OR_RETURN(import::ImportedModel read,
@@ -49,12 +48,14 @@ Status explain(const ExplainOptions& options) {
   Status status = session->compileFor(devices);
   if (status.ok() && options.runs > 0)
     status = measure::runOften(*session, *imported, options.runs);
-  HALYARD_ASSIGN_OR_RETURN(const std::string report, session->report());
+  Result<std::string> report = session->report();
+  // A compilation that fails early has no report.
+  if (!report.ok()) return status.ok() ? report.takeStatus() : status;
   if (options.json) {
-    print("{}\n", report);
+    print("{}\n", *report);
     return status;
   }
-  HALYARD_ASSIGN_OR_RETURN(const std::string text, explanation(report, options.text));
+  HALYARD_ASSIGN_OR_RETURN(const std::string text, explanation(*report, options.text));
   print("model   {}, {} operations\n", printable(options.model),
         imported->model.main.operations.size());
   writeOutput(text);
@@ -86,7 +87,11 @@ Command addExplainCommand(CLI::App& parent) {
   app->add_flag("--all", options->text.everyOperation,
                 "A line for each operation, and every reason")
       ->excludes(json);
-  return {app, [options] { return CommandResult{explain(*options), false}; }};
+  return {app, [options]() -> CommandResult {
+            const auto devices = measure::devicesOf(options->devices);
+            if (!devices.ok()) return refusedChoice(devices.status());
+            return {explain(*options, *devices)};
+          }};
 }
 
 }  // namespace halyard::cli

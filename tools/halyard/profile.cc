@@ -2,7 +2,6 @@
 #include <halyard/halyard.h>
 
 #include <algorithm>
-#include <fstream>
 #include <memory>
 #include <string>
 #include <vector>
@@ -13,6 +12,7 @@
 #include "measure/device_choice.h"
 #include "measure/model_runs.h"
 #include "tools/halyard/command.h"
+#include "tools/halyard/output_file.h"
 #include "tools/halyard/profile_report.h"
 #include "tools/halyard/terminal.h"
 
@@ -77,16 +77,12 @@ Status writeTrace(const std::string& path) {
   if (code != ANEURALNETWORKS_NO_ERROR) {
     return Status(static_cast<ResultCode>(code), "the runtime gave no trace");
   }
-  std::ofstream file(path, std::ios::binary | std::ios::trunc);
-  file << created;
+  Status status = writeOutputFile(path, created);
   halyard_free(created);
-  file.close();
-  if (!file) return opFailed("cannot write {}", path);
-  return okStatus();
+  return status;
 }
 
-Status profile(const ProfileOptions& options) {
-  HALYARD_ASSIGN_OR_RETURN(const Devices devices, measure::devicesOf(options.devices));
+Status profile(const ProfileOptions& options, const Devices& devices) {
   HALYARD_ASSIGN_OR_RETURN(import::ImportOptions how, measure::importOptionsFor(devices));
   how.allowFloat16 = options.allowFloat16;
   HALYARD_ASSIGN_OR_RETURN(import::ImportedModel read,
@@ -146,7 +142,13 @@ Command addProfileCommand(CLI::App& parent) {
   CLI::Option* json = app->add_flag("--json", options->json, "The profile as JSON");
   app->add_flag("--all", options->text.everyOperation, "All operations, in the model's order")
       ->excludes(json);
-  return {app, [options] { return CommandResult{profile(*options), false}; }};
+  return {app, [options]() -> CommandResult {
+            const Result<Devices> devices = measure::devicesOf(options->devices);
+            if (!devices.ok()) return refusedChoice(devices.status());
+            Status writable = checkOutputFile(options->trace);
+            if (!writable.ok()) return {std::move(writable), true};
+            return {profile(*options, *devices)};
+          }};
 }
 
 }  // namespace halyard::cli

@@ -2,6 +2,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <chrono>
 #include <filesystem>
 #include <memory>
@@ -105,8 +106,9 @@ std::string processText(int64_t pid) {
 }
 
 // One line about where the model runs: on the chosen device, or on the devices of its partitions.
-Result<std::string> deviceText(const client::Session& session, const client::Device* chosen) {
-  if (chosen == nullptr) {
+Result<std::string> deviceText(const client::Session& session,
+                               const std::optional<client::Device>& chosen) {
+  if (!chosen) {
     HALYARD_ASSIGN_OR_RETURN(const std::string report, session.report());
     HALYARD_ASSIGN_OR_RETURN(const std::string devices, devicesText(report));
     return fmt::format("{} (see halyard explain), application process {}", devices, ::getpid());
@@ -123,9 +125,13 @@ class ResultFolder {
   Status create() {
     std::error_code error;
     std::filesystem::create_directories(path_, error);
-    if (!error && std::filesystem::is_directory(path_, error)) return okStatus();
-    return opFailed("cannot create the folder {}: {}", path_,
-                    error ? error.message() : "it is no folder");
+    if (error || !std::filesystem::is_directory(path_, error)) {
+      return opFailed("cannot create the folder {}: {}", path_,
+                      error ? error.message() : "it is no folder");
+    }
+    if (::access(path_.c_str(), W_OK | X_OK) == 0) return okStatus();
+    return errnoStatus(ResultCode::OP_FAILED, errno,
+                       fmt::format("cannot write into the folder {}", path_));
   }
 
   Status addTensor(const std::string& name, const import::ModelPort& port, const Shape& dims,
@@ -159,9 +165,7 @@ class ResultFolder {
 
 Status saveResults(const RunOptions& options, const import::ImportedModel& imported,
                    const measure::PreparedInputs& inputs, std::span<const client::Output> outputs,
-                   const Report& report) {
-  ResultFolder folder(options.output);
-  HALYARD_RETURN_IF_ERROR(folder.create());
+                   const Report& report, ResultFolder& folder) {
   for (size_t i = 0; i < outputs.size(); ++i) {
     const import::ModelPort& port = imported.outputs[i];
     HALYARD_RETURN_IF_ERROR(
@@ -192,19 +196,24 @@ std::vector<client::Input> apiInputs(const import::ImportedModel& imported,
   return inputs;
 }
 
-Status runModel(const RunOptions& options, const measure::InputOptions& inputOptions) {
+// The device of --device; nothing without that option.
+Result<std::optional<client::Device>> chosenDevice(const RunOptions& options) {
+  if (options.device.empty()) return std::optional<client::Device>();
+  HALYARD_ASSIGN_OR_RETURN(const std::vector<client::Device> devices, client::allDevices());
+  std::vector<std::string> names;
+  for (const client::Device& device : devices) names.push_back(device.name);
+  HALYARD_ASSIGN_OR_RETURN(const size_t index, measure::chooseDevice(names, options.device));
+  return std::optional(devices[index]);
+}
+
+Status runModel(const RunOptions& options, const measure::InputOptions& inputOptions,
+                const std::optional<client::Device>& chosen) {
   measure::Labels labels;
   if (!options.labels.empty()) {
     HALYARD_ASSIGN_OR_RETURN(labels, measure::Labels::load(options.labels));
   }
-  HALYARD_ASSIGN_OR_RETURN(const std::vector<client::Device> devices, client::allDevices());
-  const client::Device* chosen = nullptr;
-  if (!options.device.empty()) {
-    std::vector<std::string> names;
-    for (const client::Device& device : devices) names.push_back(device.name);
-    HALYARD_ASSIGN_OR_RETURN(const size_t index, measure::chooseDevice(names, options.device));
-    chosen = &devices[index];
-  }
+  ResultFolder folder(options.output);
+  if (!options.output.empty()) HALYARD_RETURN_IF_ERROR(folder.create());
   HALYARD_ASSIGN_OR_RETURN(
       import::ImportOptions how,
       measure::importOptionsFor(chosen ? std::span(&chosen->handle, 1)
@@ -245,7 +254,7 @@ Status runModel(const RunOptions& options, const measure::InputOptions& inputOpt
       describeOutputs(imported, execution.outputs, labels, prepared.picture, options.report);
   writeOutput(report.text);
   if (options.output.empty()) return okStatus();
-  return saveResults(options, imported, prepared, execution.outputs, report);
+  return saveResults(options, imported, prepared, execution.outputs, report, folder);
 }
 
 void addPixelOptions(CLI::App* app, RunOptions* options) {
@@ -287,6 +296,7 @@ Command addRunCommand(CLI::App& parent) {
       ->option_text("NAME=FILE.npy");
   CLI::Option* random =
       app->add_option("--random-inputs", options->randomSeed, "Random values for all other inputs")
+          ->check(command_line::isWholeNumber())
           ->option_text("SEED");
   app->add_flag("--open-dimensions", options->openDimensions,
                 "Inputs of any size in dimensions that the file leaves open, instead of the size "
@@ -315,7 +325,9 @@ Command addRunCommand(CLI::App& parent) {
             options->random = random->count() != 0;
             const Result<measure::InputOptions> inputs = checkedInputOptions(*options);
             if (!inputs.ok()) return CommandResult{inputs.status(), true};
-            return CommandResult{runModel(*options, *inputs), false};
+            const auto device = chosenDevice(*options);
+            if (!device.ok()) return refusedChoice(device.status());
+            return CommandResult{runModel(*options, *inputs, *device)};
           }};
 }
 

@@ -39,8 +39,10 @@ void Clients::Ticket::reset() {
 
 Status Clients::readTokens(const std::string& file) {
   std::ifstream lines(file);
-  if (!lines)
-    return makeStatus(ResultCode::OP_FAILED, "the file of tokens {} cannot be read", file);
+  if (!lines) {
+    return errnoStatus(ResultCode::OP_FAILED, errno,
+                       fmt::format("the file of tokens {} cannot be read", file));
+  }
   size_t number = 0;
   for (std::string line; std::getline(lines, line);) {
     ++number;

@@ -2,6 +2,7 @@
 // limits, and a driver's capability figures.
 #include <halyard/halyard.h>
 
+#include <algorithm>
 #include <chrono>
 #include <ctime>
 #include <memory>
@@ -77,6 +78,9 @@ Result<std::vector<std::string>> chosenDevices(const std::vector<std::string>& w
   std::vector<std::string> chosen;
   for (const std::string& name : wanted) {
     HALYARD_ASSIGN_OR_RETURN(const size_t index, measure::chooseDevice(all, name));
+    if (std::ranges::find(chosen, all[index]) != chosen.end()) {
+      return badData("--device names {} twice", all[index]);
+    }
     chosen.push_back(all[index]);
   }
   return chosen;
@@ -90,8 +94,8 @@ Json peaksJson(const measure::MachinePeaks& peaks) {
           {"memory_gb_per_s", peaks.memoryBytesPerNs}};
 }
 
-Result<Json> measureAll(const BenchCommandOptions& options, const measure::BenchOptions& measure) {
-  HALYARD_ASSIGN_OR_RETURN(const std::vector<std::string> devices, chosenDevices(options.devices));
+Json measureAll(const BenchCommandOptions& options, const measure::BenchOptions& measure,
+                const std::vector<std::string>& devices) {
   const measure::MachinePeaks peaks = measure::measureMachinePeaks();
   Json document = {{"version", 1},
                    {"halyard", halyard_version()},
@@ -120,8 +124,8 @@ Result<Json> measureAll(const BenchCommandOptions& options, const measure::Bench
 }
 
 Status bench(const BenchCommandOptions& options, const measure::BenchOptions& measure,
-             const Beside& beside) {
-  HALYARD_ASSIGN_OR_RETURN(const Json document, measureAll(options, measure));
+             const std::vector<std::string>& devices, const Beside& beside) {
+  const Json document = measureAll(options, measure, devices);
   writeOutput(benchText(document, beside));
   HALYARD_RETURN_IF_ERROR(writeOutputFile(options.json, document.dump(1) + "\n"));
   HALYARD_RETURN_IF_ERROR(writeOutputFile(options.html, benchHtml(document, beside)));
@@ -133,10 +137,9 @@ Status bench(const BenchCommandOptions& options, const measure::BenchOptions& me
   return okStatus();
 }
 
-Status benchCapabilities(const BenchCommandOptions& options) {
-  HALYARD_ASSIGN_OR_RETURN(const std::vector<std::string> devices, chosenDevices(options.devices));
+Status benchCapabilities(const BenchCommandOptions& options, const std::string& device) {
   HALYARD_ASSIGN_OR_RETURN(const Json document, inOwnProcess(kPatience, [&] {
-                             return measureCapabilities(devices[0], options.measure.seconds,
+                             return measureCapabilities(device, options.measure.seconds,
                                                         options.models);
                            }));
   writeOutput(capabilitiesText(document));
@@ -159,7 +162,9 @@ CommandResult runBench(const BenchCommandOptions& options) {
         return {badData("--capabilities: there is no workload '{}'", name), true};
       }
     }
-    return {benchCapabilities(options)};
+    const auto devices = chosenDevices(options.devices);
+    if (!devices.ok()) return refusedChoice(devices.status());
+    return {benchCapabilities(options, devices->front())};
   }
   measure::BenchOptions measure = options.measure;
   measure.cache = !options.noCache;
@@ -173,7 +178,9 @@ CommandResult runBench(const BenchCommandOptions& options) {
     if (!read.ok()) return {read.status(), true};
     beside = std::move(*read);
   }
-  return {bench(options, measure, beside)};
+  const auto devices = chosenDevices(options.devices);
+  if (!devices.ok()) return refusedChoice(devices.status());
+  return {bench(options, measure, *devices, beside)};
 }
 
 void addMeasuringOptions(CLI::App* app, BenchCommandOptions* options) {

@@ -96,7 +96,7 @@ TEST_F(BenchCommand, OneFailureLeavesTheOthers) {
 TEST_F(BenchCommand, MisuseIsSaid) {
   const std::pair<std::string, const char*> cases[] = {
       {"--mode quick", "no mode 'quick'"},
-      {"--beside /nowhere", "/nowhere: cannot be read"},
+      {"--beside /nowhere", "/nowhere: cannot be read: No such file"},
       {"--capabilities", "expected is one --device"},
       {"--capabilities --device cpu none", "no workload 'none'"},
       {"--json /no/where.json", "writing /no/where.json: No such file"},
@@ -109,7 +109,7 @@ TEST_F(BenchCommand, MisuseIsSaid) {
     EXPECT_THAT(outcome.errors, HasSubstr(expected)) << arguments;
     EXPECT_EQ(outcome.output, "") << arguments;
   }
-  EXPECT_EQ(halyard("bench --device nowhere").exitStatus, 1);
+  EXPECT_EQ(halyard("bench --device nowhere").exitStatus, 2);
 }
 
 TEST_F(BenchCommand, CapabilitiesAreAFileOfTheSdk) {

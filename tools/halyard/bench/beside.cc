@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <charconv>
 #include <fstream>
 #include <nlohmann/json.hpp>
@@ -46,7 +47,7 @@ std::optional<double> numberIn(const Json& object, const char* name) {
 
 Result<Beside> Beside::load(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
-  if (!file) return badData("{}: cannot be read", path);
+  if (!file) return errnoStatus(ResultCode::BAD_DATA, errno, path + ": cannot be read");
   std::stringstream text;
   text << file.rdbuf();
   HALYARD_ASSIGN_OR_RETURN(Beside beside, parse(text.str()), "{}", path);

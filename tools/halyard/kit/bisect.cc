@@ -72,8 +72,7 @@ Result<measure::InputOptions> inputOptions(const BisectOptions& options) {
   return inputs;
 }
 
-Result<VectorCase> importModel(const BisectOptions& options) {
-  HALYARD_ASSIGN_OR_RETURN(const measure::InputOptions wanted, inputOptions(options));
+Result<VectorCase> importModel(const BisectOptions& options, const measure::InputOptions& wanted) {
   HALYARD_ASSIGN_OR_RETURN(
       import::ImportedModel imported,
       import::importTfliteFile(options.model, {.extension = import::ExtensionUse::WHERE_NEEDED}));
@@ -173,22 +172,21 @@ Status writeSmallest(const BisectOptions& options, const Bisection& findings) {
   return okStatus();
 }
 
-Result<VectorCase> readCase(const BisectOptions& options) {
+Result<VectorCase> readCase(const BisectOptions& options, const measure::InputOptions& wanted) {
   HALYARD_ASSIGN_OR_RETURN(VectorCase vectorCase, isVectorFile(options.model)
                                                       ? readVector(options)
-                                                      : importModel(options));
+                                                      : importModel(options, wanted));
   if (!options.allowFloat16) return vectorCase;
   return conformance::applyVariant(std::move(vectorCase), conformance::Variant::RELAXED);
 }
 
 CommandResult runBisect(const BisectOptions& options) {
-  auto vectorCase = readCase(options);
+  const auto inputs = inputOptions(options);
+  if (!inputs.ok()) return {inputs.status(), true};
+  auto vectorCase = readCase(options, *inputs);
   if (!vectorCase.ok()) return {vectorCase.takeStatus()};
   auto tested = openConformanceTarget(options.via, {&options.device, 1});
-  if (!tested.ok()) {
-    const bool misuse = tested.status().code() == ResultCode::BAD_DATA;
-    return {tested.takeStatus(), misuse};
-  }
+  if (!tested.ok()) return refusedChoice(tested.takeStatus());
   const auto reference = conformance::makeHalTarget(hal::ClientSession::ofRuntime(
       cpu::makeCpuDevice(cpu::cpuDeviceInfo(), 0), std::make_shared<hal::SessionServices>()));
   const auto findings = random_graphs::bisect(**tested, *reference, std::move(*vectorCase));
@@ -230,6 +228,7 @@ Command addBisectCommand(CLI::App& parent) {
       ->allow_extra_args(false)
       ->option_text("NAME=FILE.npy");
   app->add_option("--random-inputs", options->seed, "Random values for all other inputs (1)")
+      ->check(command_line::isWholeNumber())
       ->option_text("SEED");
   app->add_option("--output,-o", options->folder, "Where to write the smallest part that fails")
       ->check(CLI::ExistingDirectory)

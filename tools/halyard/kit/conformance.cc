@@ -119,10 +119,7 @@ class ConformanceRun {
     auto pool = ProcessPool::create(
         {options_.jobs, std::chrono::milliseconds(60'000), std::chrono::milliseconds(milliseconds)},
         [this] { return startWorker(); });
-    if (!pool.ok()) {
-      const bool misuse = pool.status().code() == ResultCode::BAD_DATA;
-      return {pool.takeStatus(), misuse};
-    }
+    if (!pool.ok()) return refusedChoice(pool.takeStatus());
     pool_ = std::move(pool).value();
     return {chooseVariants(*variants), true};
   }

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/shell_word.h"
+#include "command_line/shared_options.h"
 #include "cpu/cpu_device.h"
 #include "hal/manifest/manifest.h"
 #include "tools/halyard/kit/commands.h"
@@ -120,10 +121,7 @@ CommandResult runCrashTest(const CrashTestOptions& options) {
   bool passed = true;
   for (const std::string& device : options.devices.empty() ? availableDevices() : options.devices) {
     auto result = testDevice(options, device, checks.value(), &rows);
-    if (!result.ok()) {
-      const bool misuse = result.status().code() == ResultCode::BAD_DATA;
-      return {result.takeStatus(), misuse};
-    }
+    if (!result.ok()) return refusedChoice(result.takeStatus());
     passed = passed && result.value();
   }
   writeOutput(alignedRows(rows));
@@ -156,6 +154,7 @@ Command addCrashTestCommand(CLI::App& parent) {
       ->check(CLI::Range(0.1, 1e6))
       ->option_text("S");
   app->add_option("--seed", options->seed, "Seed of the random choices (default: 1)")
+      ->check(command_line::isWholeNumber())
       ->option_text("N");
   app->add_flag("--list", options->list, "Print the tests and run none");
   return {app, [options] { return runCrashTest(*options); }};

@@ -12,6 +12,7 @@
 
 #include "base/environment.h"
 #include "base/shell_word.h"
+#include "command_line/shared_options.h"
 #include "tools/halyard/kit/commands.h"
 #include "tools/halyard/kit/conformance_target.h"
 #include "tools/halyard/kit/fuzzers.h"
@@ -237,8 +238,10 @@ Command addFuzzCommand(CLI::App& parent) {
                   "For 'driver': its manifest's path, or the device's name")
       ->option_text("D");
   app->add_option("--seed", options->seed, "For 'driver': seed of the random choices (default: 1)")
+      ->check(command_line::isWholeNumber())
       ->option_text("N");
   app->add_option("--first", options->first, "For 'driver': the client to begin with (default: 0)")
+      ->check(command_line::isWholeNumber())
       ->option_text("N");
   app->add_option("--corpus", options->corpus,
                   "Where found inputs are kept, by target (default: ~/.cache/halyard/fuzz)")

@@ -10,6 +10,7 @@
 #include "base/environment.h"
 #include "base/process_pool.h"
 #include "base/shell_word.h"
+#include "command_line/shared_options.h"
 #include "conformance/hal_target.h"
 #include "cpu/cpu_device.h"
 #include "hal/session/client_session.h"
@@ -188,10 +189,7 @@ class RandomGraphsRun {
           return ProcessWorker{worker->greeting(),
                                [worker](auto job) { return worker->work(job); }};
         });
-    if (!pool.ok()) {
-      const bool misuse = pool.status().code() == ResultCode::BAD_DATA;
-      return {pool.takeStatus(), misuse};
-    }
+    if (!pool.ok()) return refusedChoice(pool.takeStatus());
     pool_ = std::move(*pool);
     if (Status status = choose(); !status.ok()) return {std::move(status)};
     runSeeds();
@@ -351,7 +349,9 @@ Command addRandomGraphsCommand(CLI::App& parent) {
                   "api: through the C API; hal: straight to the device (default: hal)")
       ->check(CLI::IsMember({"api", "hal"}))
       ->option_text("api|hal");
-  app->add_option("--seed", options->seed, "The first seed (default: 1)")->option_text("N");
+  app->add_option("--seed", options->seed, "The first seed (default: 1)")
+      ->check(command_line::isWholeNumber())
+      ->option_text("N");
   app->add_option("--count", options->count, "How many graphs, one for each seed (default: 100)")
       ->check(CLI::Range(uint64_t{1}, uint64_t{1} << 40))
       ->option_text("N");

@@ -12,6 +12,7 @@
 
 #include "base/environment.h"
 #include "base/shell_word.h"
+#include "command_line/shared_options.h"
 #include "tools/halyard/kit/commands.h"
 #include "tools/halyard/kit/conformance_target.h"
 #include "tools/halyard/kit/validation_target.h"
@@ -323,12 +324,14 @@ Command addValidateCommand(CLI::App& parent) {
       ->option_text("N");
   app->add_option("--max-failures", options->maxFailures,
                   "Stop when so many checks are bad (default: never)")
+      ->check(command_line::isWholeNumber())
       ->option_text("N");
   app->add_option("--timeout", options->timeout,
                   "Seconds after which a check hangs (default: each has its own limit)")
       ->check(CLI::Range(0.001, 86400.0))
       ->option_text("S");
   app->add_option("--seed", options->seed, "Seed of the random choices (default: 1)")
+      ->check(command_line::isWholeNumber())
       ->option_text("N");
   return {app, [options] { return runValidate(*options); }};
 }
