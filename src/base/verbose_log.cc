@@ -7,6 +7,8 @@
 #include <vector>
 
 #include "base/environment.h"
+#include "base/environment_warning.h"
+#include "base/first_time.h"
 
 namespace halyard {
 namespace {
@@ -29,8 +31,9 @@ uint32_t fromEnvironment() {
   std::vector<std::string> unknown;
   const uint32_t bits = vlogTagsOf(text, &unknown);
   for (const std::string& name : unknown) {
-    writeLogLine("error", fmt::format("{}: unknown tag '{}'; there are {}, and all", source, name,
-                                      fmt::join(kNames, ", ")));
+    const std::string line = fmt::format("{}: unknown tag '{}'; there are {}, and all", source,
+                                         name, fmt::join(kNames, ", "));
+    if (firstTime(line)) writeLogLine("error", line);
   }
   return bits;
 }
@@ -60,7 +63,13 @@ uint32_t vlogTagsOf(std::string_view list, std::vector<std::string>* unknown) {
   }
 }
 
-void readVlogTags() { tags.store(fromEnvironment(), std::memory_order_relaxed); }
+void readVlogTags() {
+  tags.store(fromEnvironment(), std::memory_order_relaxed);
+  const char* const level = environmentVariable("HALYARD_LOG");
+  const bool isKnown =
+      level == nullptr || *level == '\0' || logLevelIs("quiet") || logLevelIs("info");
+  if (!isKnown) warnOfValue("HALYARD_LOG", level, "one of: quiet, info");
+}
 
 bool vlogIsOn(VlogTag tag) {
   uint32_t now = tags.load(std::memory_order_relaxed);

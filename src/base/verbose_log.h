@@ -30,8 +30,9 @@ enum class VlogTag : uint8_t {
 // Reads the environment variable debug.nn.vlog. Shells that do not allow such names can set
 // HALYARD_VLOG. The value lists names of tags (model, compilation, execution, cpuexe, manager,
 // driver, memory), separated by spaces, commas or colons, or is "all" or "1". An unknown name
-// causes an error line and is ignored. The library calls this when a model is created, when a
-// driver starts, and before the first message.
+// causes an error line, once in a process, and is ignored. An unknown value of HALYARD_LOG causes a
+// warning. The library calls this when a model is created, when a driver starts, and before the
+// first message.
 void readVlogTags();
 // Returns the bits of a list of names. Unknown names are ignored and appended to `unknown`, which
 // may be null.

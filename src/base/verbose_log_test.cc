@@ -61,6 +61,16 @@ TEST_F(VerboseLogTest, AnUnknownNameIsAnErrorLineAndIgnored) {
   EXPECT_FALSE(vlogIsOn(VlogTag::DRIVER));
 }
 
+TEST_F(VerboseLogTest, AWrongValueIsReportedOnce) {
+  EXPECT_THAT(read("HALYARD_VLOG", "executions"), HasSubstr("unknown tag 'executions'"));
+  EXPECT_THAT(read("HALYARD_VLOG", "executions"), IsEmpty());
+  EXPECT_EQ(read("HALYARD_LOG", "loud"),
+            "halyard: warning: HALYARD_LOG is \"loud\", but must be one of: quiet, info; it has no "
+            "effect\n");
+  EXPECT_THAT(read("HALYARD_LOG", "loud"), IsEmpty());
+  EXPECT_THAT(read("HALYARD_LOG", "info"), IsEmpty());
+}
+
 TEST_F(VerboseLogTest, LinesAreOfLevelInfo) {
   read("HALYARD_VLOG", "driver");
   ::testing::internal::CaptureStderr();

@@ -15,7 +15,7 @@
 #include <string>
 
 #include "base/environment.h"
-#include "base/log.h"
+#include "base/environment_warning.h"
 #include "base/made_once.h"
 
 namespace halyard::ops {
@@ -32,8 +32,7 @@ SimdLevel mostLevel() {
   for (const SimdLevel level : kSimdLevels) {
     names += fmt::format("{}{}", names.empty() ? "" : ", ", simdLevelName(level));
   }
-  logWarning("HALYARD_INSTRUCTIONS is \"{}\", but must be one of: {}; it has no effect", name,
-             names);
+  warnOfValue("HALYARD_INSTRUCTIONS", name, "one of: " + names);
   return last;
 }
 

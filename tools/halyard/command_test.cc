@@ -181,6 +181,38 @@ TEST_F(CommandTest, AClosedOutputIsAnError) {
   }
 }
 
+TEST_F(CommandTest, WrongValuesOfVariablesAreReportedOnce) {
+  const std::pair<std::string, std::string> variables[] = {
+      {"HALYARD_PARTITION", "foo"},
+      {"HALYARD_PARTITION_OVERHEAD", "bogus"},
+      {"HALYARD_SHADOW", "often"},
+      {"HALYARD_LOG", "bogus"},
+      {"HALYARD_INSTRUCTIONS", "x87"},
+      {"HALYARD_DRIVER_START_TIMEOUT_MS", "x"},
+      {"HALYARD_DRIVER_ANSWER_TIMEOUT_MS", "0"},
+      {"HALYARD_DRIVER_EXECUTION_TIMEOUT_MS", "-5"},
+  };
+  std::string environment = "HALYARD_VLOG=drivers";
+  for (const auto& [name, value] : variables) environment += " " + name + "=" + value;
+  const CommandOutcome outcome =
+      halyard("run " + kModels + "fashion_mnist_float.tflite --random-inputs 1", environment);
+  EXPECT_EQ(outcome.exitStatus, 0) << outcome.errors;
+  const auto count = [&](const std::string& text) {
+    size_t found = 0;
+    for (size_t at = outcome.errors.find(text); at != std::string::npos;
+         at = outcome.errors.find(text, at + 1)) {
+      ++found;
+    }
+    return found;
+  };
+  for (const auto& [name, value] : variables) {
+    EXPECT_EQ(count("warning: " + name + " is \"" + value + "\", but must be "), 1u)
+        << name << "\n"
+        << outcome.errors;
+  }
+  EXPECT_EQ(count("HALYARD_VLOG: unknown tag 'drivers'"), 1u) << outcome.errors;
+}
+
 TEST_F(CommandTest, FilesOfResultsAreCheckedFirst) {
   const std::string model = kModels + "fashion_mnist_float.tflite";
   const CommandOutcome run =

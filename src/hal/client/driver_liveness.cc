@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "base/environment.h"
+#include "base/environment_warning.h"
 
 namespace halyard::hal {
 namespace {
@@ -65,7 +66,10 @@ std::chrono::milliseconds millisecondsFromEnvironment(const char* name,
   uint32_t value = 0;
   const char* const end = text + std::strlen(text);
   const auto [rest, error] = std::from_chars(text, end, value);
-  if (error != std::errc() || rest != end || value == 0) return otherwise;
+  if (error != std::errc() || rest != end || value == 0) {
+    if (*text != '\0') warnOfValue(name, text, "a positive number of milliseconds");
+    return otherwise;
+  }
   return std::chrono::milliseconds(value);
 }
 

@@ -43,7 +43,7 @@ class DriverLiveness final : private kj::TaskSet::ErrorHandler {
 };
 
 // A positive number of milliseconds from the environment variable. `otherwise` without a valid
-// number, and in a program with elevated privileges.
+// number, with a warning, and in a program with elevated privileges.
 std::chrono::milliseconds millisecondsFromEnvironment(const char* name,
                                                       std::chrono::milliseconds otherwise);
 // The longest silence of a driver: $HALYARD_DRIVER_ANSWER_TIMEOUT_MS, or 10 s.

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/environment.h"
+#include "base/environment_warning.h"
 #include "base/first_time.h"
 #include "base/log.h"
 #include "base/verbose_log.h"
@@ -380,6 +381,7 @@ PartitionMode partitionMode() {
   const std::string_view value = text == nullptr ? "" : text;
   if (value == "0") return PartitionMode::NONE;
   if (value == "2") return PartitionMode::WITHOUT_FALLBACK;
+  if (!value.empty() && value != "1") warnOfValue("HALYARD_PARTITION", value, "one of: 0, 1, 2");
   return PartitionMode::WITH_FALLBACK;
 }
 

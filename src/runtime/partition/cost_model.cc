@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "base/environment.h"
+#include "base/environment_warning.h"
 #include "halyard/driver/trace.h"
 #include "ops/operation.h"
 #include "runtime/device/machine_figures.h"
@@ -29,7 +30,11 @@ constexpr double kCallNs = 1000;
 CostSettings CostSettings::ofThisMachine() {
   CostSettings settings;
   const char* const overhead = environmentVariable("HALYARD_PARTITION_OVERHEAD");
-  settings.boundaries = overhead == nullptr || std::string_view(overhead) != "off";
+  const std::string_view value = overhead == nullptr ? "" : overhead;
+  settings.boundaries = value != "off";
+  if (settings.boundaries && !value.empty()) {
+    warnOfValue("HALYARD_PARTITION_OVERHEAD", value, "off");
+  }
   if (!settings.boundaries) return settings;
   const trace::Scope mark(trace::Layer::RUNTIME, trace::Phase::INITIALIZATION,
                           "measure the machine");

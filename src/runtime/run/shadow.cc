@@ -8,6 +8,7 @@
 
 #include "accuracy/accuracy.h"
 #include "base/environment.h"
+#include "base/environment_warning.h"
 #include "base/log.h"
 #include "halyard/driver/mapped_request.h"
 #include "halyard/driver/trace.h"
@@ -107,7 +108,7 @@ uint32_t Shadow::intervalOfEnvironment() {
   const char* const end = text + std::strlen(text);
   const auto parsed = std::from_chars(text, end, interval);
   if (parsed.ec == std::errc() && parsed.ptr == end) return interval;
-  logWarning("HALYARD_SHADOW={} is no number of executions; nothing is verified", text);
+  warnOfValue("HALYARD_SHADOW", text, "a number of executions");
   return 0;
 }
 
