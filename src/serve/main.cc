@@ -26,6 +26,7 @@ constexpr int kMisuse = 2;
 int report(const Status& status, int exitStatus) {
   const std::string line = fmt::format("halyard serve: {}\n", status.toString());
   std::fwrite(line.data(), 1, line.size(), stderr);
+  if (exitStatus == kMisuse) std::fputs("Try 'halyard serve --help'.\n", stderr);
   return exitStatus;
 }
 
@@ -52,8 +53,7 @@ void announce(const serve::ServerOptions& options, serve::Service& service, int 
   std::fflush(stdout);
 }
 
-Status run(serve::ServerOptions& options, const sigset_t& signals) {
-  HALYARD_RETURN_IF_ERROR(serve::checkServerOptions(options));
+Status run(const serve::ServerOptions& options, const sigset_t& signals) {
   serve::Clients clients(options.clientLimits);
   if (!options.tokens.empty()) HALYARD_RETURN_IF_ERROR(clients.readTokens(options.tokens));
   const bool mayChange = options.modelControl == "explicit";
@@ -101,11 +101,13 @@ int main(int argc, char** argv) {
       app.exit(error);  // prints help or version
       return 0;
     }
-    report(halyard::badData("{}", halyard::command_line::errorText(error)), kMisuse);
-    std::fputs("Try 'halyard serve --help'.\n", stderr);
-    return kMisuse;
+    return report(halyard::badData("{}", halyard::command_line::errorText(error)), kMisuse);
   }
   const sigset_t signals = blockEnd();
+  const Status checked = serve::checkServerOptions(options);
+  if (!checked.ok()) {
+    return report(checked, checked.code() == halyard::ResultCode::BAD_DATA ? kMisuse : kFailure);
+  }
   const Status status = run(options, signals);
   return status.ok() ? 0 : report(status, kFailure);
 }

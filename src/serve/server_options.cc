@@ -94,6 +94,7 @@ void addLimitOptions(CLI::App& app, ServerOptions& options) {
       ->option_text("N");
   app.add_option("--client-in-flight", options.clientLimits.inFlight,
                  "Requests of a client at once (default 0: no limit)")
+      ->check(command_line::isWholeNumber())
       ->option_text("N");
   app.add_option_function<int64_t>(
          "--drain-delay-ms",
@@ -117,6 +118,8 @@ Status checkServerOptions(ServerOptions& options) {
   if (tls.certificate.empty() != tls.key.empty()) {
     return badData("--tls-certificate and --tls-key belong together");
   }
+  HALYARD_RETURN_IF_ERROR(measure::devicesOf(options.defaults.instances.front().devices).status(),
+                          "--device");
   options.http.maxJsonBytes = std::min(options.http.maxJsonBytes, options.http.maxBodyBytes);
   return okStatus();
 }

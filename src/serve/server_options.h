@@ -31,7 +31,8 @@ struct ServerOptions {
 
 // Adds the options to `app`. `options` outlives it.
 void addServerOptions(CLI::App& app, ServerOptions& options);
-// The rules that concern several options. BAD_DATA names them.
+// The rules that concern several options, and the names of devices. BAD_DATA names the options.
+// Other errors are those of the runtime.
 Status checkServerOptions(ServerOptions& options);
 // The same host, limits and TLS for gRPC.
 GrpcOptions grpcOptionsOf(const ServerOptions& options);

@@ -16,6 +16,7 @@ Status Repository::loadAll() {
     const Status status = loadFound(model);
     if (!status.ok()) logWarning("model '{}' is not served: {}", model.name, status.toString());
   }
+  if (ready().empty()) logWarning("no model of the folder {} is served", folder_.path());
   return okStatus();
 }
 

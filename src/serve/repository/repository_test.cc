@@ -114,6 +114,15 @@ TEST_F(RepositoryTest, TheNewestVersionIsServed) {
   EXPECT_THAT(broken.outcome.text(), HasSubstr("model.tflite"));
 }
 
+TEST_F(RepositoryTest, AWarningSaysThatNoModelIsServed) {
+  const TemporaryFolder empty("empty");
+  Repository models(ModelFolder(empty.path()), {{}, "", false});
+  ::testing::internal::CaptureStderr();
+  EXPECT_TRUE(models.loadAll().ok());
+  EXPECT_THAT(::testing::internal::GetCapturedStderr(),
+              HasSubstr("no model of the folder " + empty.path() + " is served"));
+}
+
 TEST_F(RepositoryTest, SettingsChooseVersions) {
   writeText(path("deep/config.json"), R"({"versions":"all"})");
   Repository models = repository(true);

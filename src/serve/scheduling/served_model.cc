@@ -18,9 +18,10 @@ std::vector<uint32_t> sizesUpTo(uint32_t most) {
   return sizes;
 }
 
-std::string namesOf(const std::vector<TensorInfo>& tensors) {
+// `tensors`: a list of objects with names.
+std::string namesOf(const auto& tensors) {
   std::string names;
-  for (const TensorInfo& each : tensors) {
+  for (const auto& each : tensors) {
     names += fmt::format("{}'{}'", names.empty() ? "" : ", ", each.name);
   }
   return names;
@@ -190,7 +191,8 @@ Result<QueuedRequestPtr> ServedModel::validate(const InferRequest& request) cons
   for (const TensorInfo& info : inputs_) {
     const auto found = std::ranges::find(request.inputs, info.name, &InputTensor::name);
     if (found == request.inputs.end()) {
-      return badData("input '{}' is missing, expected {}", info.name, namesOf(inputs_));
+      return badData("input '{}' is missing, expected {}, found {}", info.name, namesOf(inputs_),
+                     request.inputs.empty() ? "no input" : namesOf(request.inputs));
     }
     HALYARD_RETURN_IF_ERROR(validateInput(info, *found, *queued, queued->inputs.empty()),
                             "input '{}'", info.name);

@@ -246,7 +246,9 @@ TEST_F(ServedModelTest, FaultyRequestsAreExplained) {
     return answer.outcome.text();
   };
   EXPECT_THAT(refusalOf([](InferRequest& r) { r.inputs.clear(); }),
-              HasSubstr("input 'x' is missing"));
+              HasSubstr("input 'x' is missing, expected 'x', found no input"));
+  EXPECT_THAT(refusalOf([](InferRequest& r) { r.inputs[0].name = "y"; }),
+              HasSubstr("input 'x' is missing, expected 'x', found 'y'"));
   EXPECT_THAT(refusalOf([](InferRequest& r) {
                 r.inputs.push_back(std::move(requestFor("m", {1, 2, 3}).inputs[0]));
               }),
