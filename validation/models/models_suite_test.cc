@@ -54,6 +54,12 @@ TEST(ListModels, WhatCannotBeUsedIsSaidBefore) {
   EXPECT_THAT(std::string(listModels({}, plan).status().message()), HasSubstr("/nowhere"));
   plan.models = {HALYARD_SOURCE_DIR "/docs"};
   EXPECT_THAT(std::string(listModels({}, plan).status().message()), HasSubstr("no .tflite"));
+  const TemporaryFolder folder;
+  const std::string damaged = folder.path() + "/damaged.tflite";
+  std::filesystem::copy_file(kModels + "/fashion_mnist_int8.tflite", damaged);
+  std::filesystem::resize_file(damaged, 1000);
+  plan.models = {damaged};
+  EXPECT_THAT(std::string(listModels({}, plan).status().message()), HasSubstr("damaged.tflite"));
   plan.models = {};
   plan.data = "/nowhere";
   EXPECT_THAT(std::string(listModels({}, plan).status().message()), HasSubstr("/nowhere"));
