@@ -283,7 +283,7 @@ Command addValidateCommand(CLI::App& parent) {
   app->add_option("MANIFEST", options->target,
                   "The driver: its manifest's path, or the device's name as halyard run takes it")
       ->required();
-  app->add_flag("--quick", options->quick, "The checks of some minutes (the default)");
+  app->add_flag("--quick", options->quick, "The checks of one to two minutes (the default)");
   app->add_flag("--full", options->full, "All checks, and the long forms of those that have one");
   app->add_option("--area", options->areas, "Only this area; may be repeated")
       ->allow_extra_args(false)
