@@ -2,11 +2,14 @@
 
 #include <nlohmann/json.hpp>
 
+#include "serve/protocol/json_object.h"
+
 namespace halyard::serve {
 namespace {
 
-using nlohmann::ordered_json;
-using Json = ordered_json;
+using nlohmann::json;
+// Answers keep the order of their fields.
+using Json = nlohmann::ordered_json;
 
 std::string documentText(const Json& json) {
   return json.dump(-1, ' ', false, Json::error_handler_t::replace);
@@ -66,14 +69,12 @@ Json statisticsOf(const ServedModel& model) {
 }
 
 // An empty body is an empty object.
-Result<Json> objectOf(const std::string& body) {
-  if (body.empty()) return Json::object();
-  Json parsed = Json::parse(body, nullptr, /*allow_exceptions=*/false);
-  if (!parsed.is_object()) return badData("the body is no JSON object");
-  return parsed;
+Result<json> objectOf(const std::string& body) {
+  if (body.empty()) return json::object();
+  return parseJsonObject(body);
 }
 
-Result<uint64_t> sizeField(const Json& object, const char* name, bool isNeeded) {
+Result<uint64_t> sizeField(const json& object, const char* name, bool isNeeded) {
   const auto found = object.find(name);
   if (found == object.end() && !isNeeded) return uint64_t{0};
   if (found == object.end() || !found->is_number_unsigned()) {
@@ -152,7 +153,7 @@ std::string regionsJson(const std::vector<RegionInfo>& regions) {
 }
 
 Result<bool> readyOnlyOf(const std::string& body) {
-  HALYARD_ASSIGN_OR_RETURN(const Json object, objectOf(body));
+  HALYARD_ASSIGN_OR_RETURN(const json object, objectOf(body));
   const auto ready = object.find("ready");
   if (ready == object.end()) return false;
   if (!ready->is_boolean())
@@ -161,7 +162,7 @@ Result<bool> readyOnlyOf(const std::string& body) {
 }
 
 Result<RegionInfo> regionOf(const std::string& name, const std::string& body) {
-  HALYARD_ASSIGN_OR_RETURN(const Json object, objectOf(body));
+  HALYARD_ASSIGN_OR_RETURN(const json object, objectOf(body));
   const auto key = object.find("key");
   if (key == object.end() || !key->is_string()) return badData("'key' is missing or no string");
   RegionInfo region{name, key->get<std::string>(), 0, 0};
@@ -171,7 +172,7 @@ Result<RegionInfo> regionOf(const std::string& name, const std::string& body) {
 }
 
 Status checkLoadBody(const std::string& body) {
-  HALYARD_ASSIGN_OR_RETURN(const Json object, objectOf(body));
+  HALYARD_ASSIGN_OR_RETURN(const json object, objectOf(body));
   const auto parameters = object.find("parameters");
   if (parameters == object.end() || parameters->empty()) return okStatus();
   return badData("this server takes no parameters of a load; it reads the model's folder");

@@ -170,7 +170,7 @@ TEST_F(HttpServerTest, FaultsHaveACodeAndAReason) {
       {"POST", kInfer, R"({"inputs":[]})", 400, "input 'x' is missing"},
       {"POST", "/v2/repository/models/none/load", "", 400, "has no model 'none'"},
       {"POST", "/v2/repository/models/none/unload", "", 404, "there is no model 'none'"},
-      {"POST", "/v2/repository/index", "3", 400, "no JSON object"},
+      {"POST", "/v2/repository/index", "3", 400, "a JSON number, expected an object"},
       {"POST", "/v2/systemsharedmemory/region/r/register", "{}", 400, "'key' is missing"},
   };
   for (const Refused& each : cases) {

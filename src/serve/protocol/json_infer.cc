@@ -2,6 +2,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "serve/protocol/json_object.h"
 #include "serve/protocol/json_values.h"
 #include "serve/protocol/parameters.h"
 
@@ -12,27 +13,9 @@ using nlohmann::json;
 
 constexpr size_t kMostTensors = 1024;
 constexpr size_t kMaxRank = 16;
-constexpr int kMaxBodyDepth = 32;
 
 // The kind of a JSON value, for errors.
 std::string kindOf(const json& value) { return value.type_name(); }
-
-// Parses without exceptions and with bounded nesting.
-Result<json> parseJson(std::string_view text) {
-  int depth = 0;
-  bool tooDeep = false;
-  const json::parser_callback_t callback = [&](int at, json::parse_event_t, json&) {
-    depth = std::max(depth, at);
-    tooDeep = tooDeep || at > kMaxBodyDepth;
-    return !tooDeep;
-  };
-  json parsed = json::parse(text.begin(), text.end(), callback, /*allow_exceptions=*/false);
-  if (tooDeep) return badData("the JSON is nested deeper than {}", kMaxBodyDepth);
-  if (parsed.is_discarded()) return badData("the body is no JSON");
-  if (!parsed.is_object())
-    return badData("the body is a JSON {}, expected an object", kindOf(parsed));
-  return parsed;
-}
 
 Result<std::string> textField(const json& object, const char* name) {
   const auto found = object.find(name);
@@ -184,7 +167,7 @@ Result<InferRequest> parseJsonInfer(std::string_view body, std::optional<size_t>
   }
   const size_t end = jsonLength.value_or(body.size());
   Tail tail{body.substr(end)};
-  HALYARD_ASSIGN_OR_RETURN(const json parsed, parseJson(body.substr(0, end)));
+  HALYARD_ASSIGN_OR_RETURN(const json parsed, parseJsonObject(body.substr(0, end)));
   InferRequest request;
   if (const auto id = parsed.find("id"); id != parsed.end()) {
     if (!id->is_string()) return badData("'id' is a {}, expected a string", kindOf(*id));
