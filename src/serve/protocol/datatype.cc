@@ -51,8 +51,9 @@ std::optional<uint64_t> elementCount(std::span<const int64_t> shape) {
   uint64_t count = 1;
   for (const int64_t extent : shape) {
     if (extent < 0 || static_cast<uint64_t>(extent) > kMostElements) return std::nullopt;
+    // Both factors are at most 2^40, so the product may be too large for 64 bits.
+    if (extent != 0 && count > kMostElements / static_cast<uint64_t>(extent)) return std::nullopt;
     count *= static_cast<uint64_t>(extent);
-    if (count > kMostElements) return std::nullopt;
   }
   return count;
 }

@@ -121,6 +121,8 @@ INSTANTIATE_TEST_SUITE_P(
                   "that is no dimension"},
         BodyFault{withInput(R"("datatype":"FP32","shape":[9999999999,9999999999],"data":[1])"),
                   "is too large"},
+        BodyFault{withInput(R"("datatype":"FP32","shape":[4294967296,4294967296,1,1],"data":[1])"),
+                  "the shape [4294967296,4294967296,1,1] is too large"},
         BodyFault{
             withInput(
                 R"("datatype":"FP32","shape":[1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1],"data":[1])"),
