@@ -1,5 +1,7 @@
 #include "serve/access/clients.h"
 
+#include <strings.h>
+
 #include <algorithm>
 #include <fstream>
 #include <sstream>
@@ -67,7 +69,12 @@ Status Clients::readTokens(const std::string& file) {
 }
 
 std::string Clients::clientOf(std::string_view authorization) const {
-  if (!authorization.starts_with(kScheme)) return "";
+  // The name of a scheme may have any case.
+  const std::string_view scheme = authorization.substr(0, kScheme.size());
+  if (scheme.size() != kScheme.size() ||
+      ::strncasecmp(scheme.data(), kScheme.data(), kScheme.size()) != 0) {
+    return "";
+  }
   const auto found = tokens_.find(digestOf(authorization.substr(kScheme.size())));
   return found == tokens_.end() ? "" : found->second;
 }

@@ -32,8 +32,9 @@ TEST_F(ClientsTest, TokensAreNeeded) {
   ASSERT_TRUE(read(clients, "# comment\n\nalice 0123456789abcdef\n").ok());
   Clients::Ticket ticket;
   EXPECT_TRUE(clients.admit("Bearer 0123456789abcdef", "a", ticket).ok());
-  for (const char* wrong :
-       {"", "Bearer ", "Bearer 0123456789abcdeF", "0123456789abcdef", "Basic 0123456789abcdef"}) {
+  EXPECT_TRUE(clients.admit("bearer 0123456789abcdef", "a", ticket).ok());
+  for (const char* wrong : {"", "Bearer ", "Bearer", "Bearer 0123456789abcdeF", "0123456789abcdef",
+                            "Basic 0123456789abcdef"}) {
     EXPECT_EQ(clients.check(wrong).fault(), Fault::UNAUTHENTICATED) << wrong;
   }
 }
