@@ -80,7 +80,7 @@ constexpr Row kRows[] = {
      [](const Sample& s) { return static_cast<double>(s.load.running); }},
     {"halyard_instances", nullptr, "Instances of the model", MetricType::Gauge,
      [](const Sample& s) { return static_cast<double>(s.load.instances); }},
-    {"halyard_request_seconds_total", "nv_inference_request_duration_us",
+    {"halyard_success_seconds_total", "nv_inference_request_duration_us",
      "Time from arrival to answer, of successes", MetricType::Counter,
      [](const Sample& s) { return seconds(s.sums.success); }},
     {"halyard_queue_seconds_total", "nv_inference_queue_duration_us", "Time in the queue",

@@ -4,6 +4,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <set>
+#include <sstream>
+
 #include "base/temporary_folder_for_test.h"
 #include "serve/models_for_test.h"
 #include "serve/page/status_page.h"
@@ -39,6 +42,19 @@ TEST_F(MetricsTest, CountRequestsAndFailures) {
   EXPECT_THAT(
       text, HasSubstr("halyard_request_seconds_bucket{model=\"a<b\",version=\"1\",le=\"+Inf\"} 1"));
   EXPECT_THAT(text, Not(HasSubstr("nv_inference")));
+}
+
+// The family of a counter is its name without "_total" in OpenMetrics.
+TEST_F(MetricsTest, EveryFamilyHasItsOwnName) {
+  std::istringstream lines(metricsText(service_, true));
+  std::set<std::string> families;
+  for (std::string line; std::getline(lines, line);) {
+    if (!line.starts_with("# TYPE ")) continue;
+    std::string name = line.substr(7, line.find(' ', 7) - 7);
+    if (name.ends_with("_total")) name.resize(name.size() - 6);
+    EXPECT_TRUE(families.insert(name).second) << name;
+  }
+  EXPECT_GT(families.size(), 10u);
 }
 
 TEST_F(MetricsTest, MayHaveTheNamesOfTriton) {
