@@ -5,6 +5,7 @@
 
 #include "serve/http/documents.h"
 #include "serve/protocol/json_infer.h"
+#include "serve/protocol/json_object.h"
 #include "serve/protocol/trace_context.h"
 #include "serve/protocol/waiter.h"
 
@@ -16,8 +17,6 @@ using httplib::Response;
 
 constexpr const char* kJson = "application/json";
 constexpr const char* kBinary = "application/octet-stream";
-// Bytes of memory for each byte of JSON, while it is parsed.
-constexpr size_t kMemoryOfJson = 10;
 constexpr const char* kLengthHeader = "Inference-Header-Content-Length";
 
 void answerJson(Response& response, const std::string& json) {
@@ -42,8 +41,25 @@ Outcome tooManyBytes() {
                              std::chrono::milliseconds(100));
 }
 
+Outcome tooLarge(size_t most) {
+  return {Fault::TOO_LARGE, fmt::format("the body has more than {} bytes", most)};
+}
+
 void answerError(Response& response, const Status& status) {
   answerError(response, Outcome::of(status));
+}
+
+void answerException(Response& response, const std::exception_ptr& exception) {
+  try {
+    std::rethrow_exception(exception);
+  } catch (const std::bad_alloc&) {
+    answerError(response, Outcome(Fault::OVERLOADED, "the request exhausts the memory"));
+  } catch (const std::exception& error) {
+    answerError(response, Outcome(Fault::INTERNAL,
+                                  fmt::format("the request fails the server: {}", error.what())));
+  } catch (...) {
+    answerError(response, Outcome(Fault::INTERNAL, "the request fails the server"));
+  }
 }
 
 // Answers with an empty object after a success.
@@ -84,14 +100,17 @@ std::optional<ModelPath> modelPathOf(const std::vector<std::string>& path) {
   return model;
 }
 
-// The value of the header; nullopt without it. BAD_DATA if it is no number.
-Result<std::optional<size_t>> jsonLengthOf(const Request& request) {
+// The value of the header; nullopt without it. BAD_DATA if it is no part of the body.
+Result<std::optional<size_t>> jsonLengthOf(const Request& request, size_t bodySize) {
   if (!request.has_header(kLengthHeader)) return std::optional<size_t>();
   const std::string text = request.get_header_value(kLengthHeader);
   size_t length = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), length);
   if (error != std::errc() || end != text.data() + text.size() || text.empty()) {
     return badData("{} is '{}', expected a number of bytes", kLengthHeader, text);
+  }
+  if (length > bodySize) {
+    return badData("{} is {}, but the body has {} bytes", kLengthHeader, length, bodySize);
   }
   return std::optional(length);
 }
@@ -247,9 +266,10 @@ Status HttpServer::start() {
                             const httplib::ContentReader& reader) {
     answerPost(request, response, reader);
   });
-  server_.set_exception_handler([](const Request&, Response& response, const std::exception_ptr&) {
-    answerError(response, Outcome(Fault::OVERLOADED, "the request exhausts a resource"));
-  });
+  server_.set_exception_handler(
+      [](const Request&, Response& response, const std::exception_ptr& exception) {
+        answerException(response, exception);
+      });
   if (options_.port == 0) {
     port_ = server_.bind_to_any_port(options_.host);
   } else if (server_.bind_to_port(options_.host, options_.port)) {
@@ -316,8 +336,8 @@ bool HttpServer::answerWithoutBody(const Request& request, Response& response) {
 }
 
 bool HttpServer::readBody(const Request& request, Response& response,
-                          const httplib::ContentReader& reader, BodyBudget& budget,
-                          std::string& body) {
+                          const httplib::ContentReader& reader, size_t most, BodyBudget& budget,
+                          std::string& body) const {
   const bool hasBody =
       request.has_header("Content-Length") || request.has_header("Transfer-Encoding");
   if (!hasBody) return true;
@@ -329,10 +349,14 @@ bool HttpServer::readBody(const Request& request, Response& response,
     response.set_header("Accept-Encoding", "gzip, deflate");
     return false;
   }
+  if (request.is_multipart_form_data()) {  // the library does not give its bytes
+    answerError(response,
+                Outcome(Fault::INVALID, "the body is multipart/form-data, expected JSON"));
+    return false;
+  }
   const bool isRead = reader([&](const char* bytes, size_t size) {
-    if (body.size() + size > options_.maxBodyBytes) {
-      refusal = Outcome(Fault::INVALID,
-                        fmt::format("the body has more than {} bytes", options_.maxBodyBytes));
+    if (body.size() + size > most) {
+      refusal = tooLarge(most);
     } else if (!budget.take(size)) {
       refusal = tooManyBytes();
     } else {
@@ -341,17 +365,24 @@ bool HttpServer::readBody(const Request& request, Response& response,
     return !refusal;
   });
   if (isRead && !refusal) return true;
-  if (refusal) {
-    answerError(response, *refusal);
-  } else {
-    // The library has chosen the status, such as 413 for a body that is too large.
-    if (response.status < 400) response.status = 400;
-    response.set_content(
-        errorJson(response.status == 413
-                      ? fmt::format("the body has more than {} bytes", options_.maxBodyBytes)
-                      : "the body cannot be read"),
-        kJson);
+  // The library has chosen 413 for a body that is longer than its limit.
+  if (!refusal && response.status == 413) refusal = tooLarge(options_.maxBodyBytes);
+  answerError(response, refusal.value_or(Outcome(Fault::INVALID, "the body cannot be read")));
+  return false;
+}
+
+// Accounts for the memory of JSON before it is parsed. Answers if it is too large.
+bool HttpServer::takeJson(std::string_view json, Response& response, BodyBudget& budget) const {
+  if (json.size() > options_.maxJsonBytes) {
+    answerError(
+        response,
+        Outcome(Fault::TOO_LARGE,
+                fmt::format("the JSON has {} bytes, at most {} are taken; use binary tensors",
+                            json.size(), options_.maxJsonBytes)));
+    return false;
   }
+  if (budget.take(memoryOfJson(json))) return true;
+  answerError(response, tooManyBytes());
   return false;
 }
 
@@ -365,20 +396,22 @@ void HttpServer::answerPost(const Request& request, Response& response,
   if (!admits(request, response, ticket, isInference)) return;
   BodyBudget budget(bytesInFlight_, options_.maxBytesInFlight);
   std::string body;
-  if (!readBody(request, response, reader, budget, body)) return;
+  const size_t most = isInference ? options_.maxBodyBytes
+                                  : std::min(options_.maxBodyBytes, options_.maxDocumentBytes);
+  if (!readBody(request, response, reader, most, budget, body)) return;
   if (isInference) {
-    const Result<std::optional<size_t>> length = jsonLengthOf(request);
+    const Result<std::optional<size_t>> length = jsonLengthOf(request, body.size());
     if (!length.ok()) {
       answerError(response, length.status());
-    } else if (!budget.take(kMemoryOfJson * (*length).value_or(body.size()))) {
-      answerError(response, tooManyBytes());
-    } else {
+    } else if (takeJson(std::string_view(body).substr(0, length->value_or(body.size())), response,
+                        budget)) {
       infer({model->name, model->version, *length, traceOf(request.get_header_value("traceparent")),
              arrival},
             response, body);
     }
     return;
   }
+  if (!takeJson(body, response, budget)) return;
   if (!path.empty() && path[0] == "v2" && answerChange(service_, path, body, response)) return;
   Response known;
   if (answerGet(service_, path, known)) {
@@ -392,11 +425,6 @@ void HttpServer::answerPost(const Request& request, Response& response,
 }
 
 Result<InferRequest> HttpServer::parse(const InferenceCall& call, const std::string& body) const {
-  const size_t length = call.jsonLength.value_or(body.size());
-  if (length > options_.maxJsonBytes) {
-    return badData("the JSON has {} bytes, at most {} are taken; use binary tensors", length,
-                   options_.maxJsonBytes);
-  }
   if (call.jsonLength != 0) return parseJsonInfer(body, call.jsonLength, call.arrival);
   const Repository::Found found = service_.repository().find(call.model, call.version);
   if (!found.model) return InferRequest();  // the service explains it

@@ -17,10 +17,11 @@ namespace halyard::serve {
 
 struct HttpOptions {
   std::string host = "127.0.0.1";
-  int port = 8000;                            // 0: any
-  size_t maxBodyBytes = size_t{64} << 20;     // of one request, after decompression
-  size_t maxJsonBytes = size_t{16} << 20;     // of its JSON, whose parts take more memory
-  size_t maxBytesInFlight = size_t{1} << 30;  // of all requests, and of their parsed JSON
+  int port = 8000;                             // 0: any
+  size_t maxBodyBytes = size_t{64} << 20;      // of one request, after decompression
+  size_t maxJsonBytes = size_t{16} << 20;      // of its JSON, whose parts take more memory
+  size_t maxDocumentBytes = size_t{64} << 10;  // of the body of a request that is no inference
+  size_t maxBytesInFlight = size_t{1} << 30;   // of all requests, and of their parsed JSON
   ConnectionLimits connections;
   TlsFiles tls;
 };
@@ -57,7 +58,8 @@ class HttpServer {
   bool admits(const httplib::Request& request, httplib::Response& response, Clients::Ticket& ticket,
               bool isInference);
   bool readBody(const httplib::Request& request, httplib::Response& response,
-                const httplib::ContentReader& reader, BodyBudget& budget, std::string& body);
+                const httplib::ContentReader& reader, size_t most, BodyBudget& budget,
+                std::string& body) const;
   struct InferenceCall {
     std::string model;
     std::string version;
@@ -65,6 +67,7 @@ class HttpServer {
     std::string trace;                 // as in InferRequest
     Clock::time_point arrival;
   };
+  bool takeJson(std::string_view json, httplib::Response& response, BodyBudget& budget) const;
   Result<InferRequest> parse(const InferenceCall& call, const std::string& body) const;
   void infer(const InferenceCall& call, httplib::Response& response, const std::string& body);
 

@@ -206,13 +206,61 @@ TEST_F(HttpServerTest, BodiesAreLimited) {
   start(options);
   const std::string large(20'000, ' ');
   EXPECT_EQ(client_->Post(kInfer, large, "application/json")->status, 413);
-  EXPECT_THAT(client_->Post(kInfer, std::string(5'000, ' '), "application/json")->body,
-              HasSubstr("use binary tensors"));
+  const auto largeJson = client_->Post(kInfer, std::string(5'000, ' '), "application/json");
+  EXPECT_EQ(largeJson->status, 413);
+  EXPECT_THAT(largeJson->body, HasSubstr("the JSON has 5000 bytes, at most 1000 are taken"));
   EXPECT_EQ(client_->Post(kInfer, kBody, "application/json")->status, 200);
   // The same with chunks, whose sum no header tells.
   std::string chunks = "POST /v2/models/add/infer HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n";
   for (int i = 0; i < 20; ++i) chunks += "400\r\n" + std::string(0x400, 'a') + "\r\n";
-  EXPECT_THAT(exchange(chunks + "0\r\n\r\n"), HasSubstr("the body has more than 10000 bytes"));
+  const std::string chunked = exchange(chunks + "0\r\n\r\n");
+  EXPECT_THAT(chunked, StartsWith("HTTP/1.1 413"));
+  EXPECT_THAT(chunked, HasSubstr("the body has more than 10000 bytes"));
+  // The same after decompression.
+  client_->set_compress(true);
+  const auto compressed = client_->Post(kInfer, large, "application/json");
+  EXPECT_EQ(compressed->status, 413);
+  EXPECT_THAT(compressed->body, HasSubstr("the body has more than 10000 bytes"));
+}
+
+TEST_F(HttpServerTest, BodiesOfDocumentsAreLimited) {
+  start();
+  for (const char* path : {"/v2/repository/index", "/v2/repository/models/add/load",
+                           "/v2/systemsharedmemory/region/r/register", "/v2/nothing"}) {
+    const auto large = client_->Post(path, std::string(70'000, ' '), "application/json");
+    EXPECT_EQ(large->status, 413) << path;
+    EXPECT_THAT(large->body, HasSubstr("the body has more than 65536 bytes")) << path;
+  }
+  const auto deep =
+      client_->Post("/v2/repository/index", std::string(60'000, '['), "application/json");
+  EXPECT_EQ(deep->status, 400);
+  EXPECT_THAT(deep->body, HasSubstr("nested deeper than 32"));
+}
+
+TEST_F(HttpServerTest, JsonCountsWithTheMemoryOfItsParts) {
+  HttpOptions options;
+  options.maxBytesInFlight = 1 << 20;
+  start(options);
+  std::string parts = R"({"inputs":[[])";
+  for (int i = 0; i < 20'000; ++i) parts += ",[]";
+  EXPECT_EQ(client_->Post(kInfer, parts + "]}", "application/json")->status, 429);
+  EXPECT_EQ(client_->Post("/v2/repository/index", parts + "]}", "application/json")->status, 429);
+  // As many bytes of numbers take less.
+  const std::string spaces(60'000, ' ');
+  EXPECT_EQ(client_->Post(kInfer, kBody + spaces, "application/json")->status, 200);
+}
+
+TEST_F(HttpServerTest, FaultyHeadersOfBodiesAreExplained) {
+  start();
+  for (const char* length : {"3", "200000000", "18446744073709551615"}) {
+    const auto result = client_->Post(kInfer, {{"Inference-Header-Content-Length", length}}, "{}",
+                                      "application/octet-stream");
+    EXPECT_EQ(result->status, 400) << length;
+    EXPECT_THAT(result->body, HasSubstr("but the body has 2 bytes")) << length;
+  }
+  const auto form = client_->Post(kInfer, httplib::MultipartFormDataItems{{"a", "b", "", ""}});
+  EXPECT_EQ(form->status, 400);
+  EXPECT_THAT(form->body, HasSubstr("the body is multipart/form-data, expected JSON"));
 }
 
 TEST_F(HttpServerTest, HostileBytesEndTheConnection) {

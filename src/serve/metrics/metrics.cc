@@ -130,7 +130,8 @@ MetricFamily tritonFailuresOf(const std::vector<Sample>& samples) {
     add("REJECTED", count(sample, {Fault::OVERLOADED, Fault::UNAVAILABLE, Fault::LATE}));
     add("CANCELED", count(sample, {Fault::CANCELLED}));
     add("BACKEND", count(sample, {Fault::INTERNAL}));
-    add("OTHER", count(sample, {Fault::INVALID, Fault::UNSUPPORTED, Fault::NOT_FOUND}));
+    add("OTHER",
+        count(sample, {Fault::INVALID, Fault::TOO_LARGE, Fault::UNSUPPORTED, Fault::NOT_FOUND}));
   }
   return family.take();
 }

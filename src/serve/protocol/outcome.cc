@@ -11,13 +11,14 @@ struct FaultRow {
   int grpc;
 };
 
-// In the order of Fault. The codes of gRPC: 3 INVALID_ARGUMENT, 16 UNAUTHENTICATED, 5 NOT_FOUND, 14
-// UNAVAILABLE, 4 DEADLINE_EXCEEDED, 12 UNIMPLEMENTED, 13 INTERNAL, 1 CANCELLED. 499 is the number
-// that nginx logs for it.
+// In the order of Fault. The codes of gRPC: 3 INVALID_ARGUMENT, 16 UNAUTHENTICATED,
+// 8 RESOURCE_EXHAUSTED, 5 NOT_FOUND, 14 UNAVAILABLE, 4 DEADLINE_EXCEEDED, 12 UNIMPLEMENTED,
+// 13 INTERNAL, 1 CANCELLED. 499 is the number that nginx logs for it.
 constexpr std::array<FaultRow, kFaultCount> kFaults = {{
     {"none", 200, 0},
     {"invalid", 400, 3},
     {"unauthenticated", 401, 16},
+    {"too_large", 413, 8},
     {"not_found", 404, 5},
     {"overloaded", 429, 14},
     {"unavailable", 503, 14},

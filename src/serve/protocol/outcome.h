@@ -14,6 +14,7 @@ enum class Fault : uint8_t {
   NONE,
   INVALID,          // the request is wrong; a repetition cannot help
   UNAUTHENTICATED,  // the token is missing or unknown
+  TOO_LARGE,        // the request has more bytes than its limit
   NOT_FOUND,        // no model, version, region or path with that name
   OVERLOADED,       // a queue or a limit is full; a later repetition helps
   UNAVAILABLE,      // the model is not loaded, or the server shuts down
@@ -45,7 +46,7 @@ class Outcome {
   std::chrono::milliseconds retryAfter_{};
 };
 
-// The status of an HTTP response: 200, 400, 401, 404, 429, 499, 500, 501, 503 or 504.
+// The status of an HTTP response: 200, 400, 401, 404, 413, 429, 499, 500, 501, 503 or 504.
 int httpStatusOf(Fault fault);
 // The value of grpc::StatusCode.
 int grpcCodeOf(Fault fault);
