@@ -8,7 +8,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <charconv>
 #include <condition_variable>
 #include <deque>
 #include <mutex>
@@ -31,16 +30,6 @@ constexpr std::string_view kRefusal =
     "HTTP/1.1 503 Service Unavailable\r\nConnection: close\r\nRetry-After: 1\r\n"
     "Content-Type: application/json\r\nContent-Length: 38\r\n\r\n"
     "{\"error\": \"there are too many clients\"}";
-
-std::optional<uint64_t> bodyLengthOf(const httplib::Request& request) {
-  if (request.has_header("Transfer-Encoding")) return std::nullopt;
-  const std::string text = request.get_header_value("Content-Length");
-  if (text.empty()) return 0;
-  uint64_t length = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), length);
-  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
-  return length;
-}
 
 std::string tlsError() {
   char text[256] = {};
@@ -188,13 +177,12 @@ void ConnectionServer::serveRequests(SocketStream& stream) {
 }
 
 void ConnectionServer::serveEach(SocketStream& stream) {
+  // An answer is never a part of a document. The library would answer many overlapping parts.
+  const auto ignoreRanges = [](httplib::Request& request) { request.ranges.clear(); };
   while (waitForRequest(stream)) {
     stream.beginRequest();
     bool isClosed = false;
-    const auto expect = [&](httplib::Request& request) {
-      stream.expectBody(bodyLengthOf(request));
-    };
-    const bool isAnswered = process_request(stream, draining_, isClosed, expect);
+    const bool isAnswered = process_request(stream, draining_, isClosed, ignoreRanges);
     const bool isSent = stream.flush();
     if (!isAnswered || !isSent || isClosed || draining_ || stream.isOutOfStep()) return;
   }

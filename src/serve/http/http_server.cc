@@ -49,6 +49,28 @@ void answerError(Response& response, const Status& status) {
   answerError(response, Outcome::of(status));
 }
 
+// The error of a request that the library has refused before it calls this server.
+std::string libraryError(const SocketStream& connection, int status) {
+  if (!connection.fault().empty()) return connection.fault();
+  switch (status) {
+    case 414:
+      return fmt::format("the first line has more than {} bytes",
+                         CPPHTTPLIB_REQUEST_URI_MAX_LENGTH);
+    case 416:
+      return "the header Range is no list of ranges of bytes";
+    default:
+      return "the request cannot be read";
+  }
+}
+
+// Gives the library's own errors a text. The library adds a length only to other answers.
+void completeError(Response& response) {
+  const SocketStream* const connection = ConnectionServer::presentConnection();
+  if (!response.body.empty() || connection == nullptr) return;
+  response.set_content(errorJson(libraryError(*connection, response.status)), kJson);
+  response.set_header("Content-Length", std::to_string(response.body.size()));
+}
+
 void answerException(Response& response, const std::exception_ptr& exception) {
   try {
     std::rethrow_exception(exception);
@@ -270,6 +292,11 @@ Status HttpServer::start() {
       [](const Request&, Response& response, const std::exception_ptr& exception) {
         answerException(response, exception);
       });
+  const httplib::Server::HandlerWithResponse onError = [](const Request&, Response& response) {
+    completeError(response);
+    return httplib::Server::HandlerResponse::Unhandled;
+  };
+  server_.set_error_handler(onError);
   if (options_.port == 0) {
     port_ = server_.bind_to_any_port(options_.host);
   } else if (server_.bind_to_port(options_.host, options_.port)) {

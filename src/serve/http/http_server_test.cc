@@ -45,23 +45,41 @@ class HttpServerTest : public ::testing::Test {
     client_->set_keep_alive(true);
   }
 
-  // Sends bytes as they are, and returns all that comes back.
-  std::string exchange(const std::string& bytes) const { return receiveAll(sendAndClose(bytes)); }
-
-  // Sends bytes, and closes this direction of the connection.
-  int sendAndClose(const std::string& bytes) const {
+  int connectSocket() const {
     const int socket = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
     sockaddr_in address = {};
     address.sin_family = AF_INET;
     address.sin_port = htons(static_cast<uint16_t>(server_->port()));
     address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
     EXPECT_EQ(::connect(socket, reinterpret_cast<sockaddr*>(&address), sizeof(address)), 0);
+    const timeval patience = {20, 0};
+    ::setsockopt(socket, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience));
+    return socket;
+  }
+
+  static void sendAll(int socket, const std::string& bytes) {
     size_t sent = 0;
     while (sent < bytes.size()) {
       const ssize_t count = ::send(socket, bytes.data() + sent, bytes.size() - sent, MSG_NOSIGNAL);
       if (count <= 0) break;
       sent += static_cast<size_t>(count);
     }
+  }
+
+  // Sends bytes as they are, and returns all that comes back.
+  std::string exchange(const std::string& bytes) const { return receiveAll(sendAndClose(bytes)); }
+
+  // The same, but the client goes on waiting, as one that would send more.
+  std::string exchangeOpen(const std::string& bytes) const {
+    const int socket = connectSocket();
+    sendAll(socket, bytes);
+    return receiveAll(socket);
+  }
+
+  // Sends bytes, and closes this direction of the connection.
+  int sendAndClose(const std::string& bytes) const {
+    const int socket = connectSocket();
+    sendAll(socket, bytes);
     ::shutdown(socket, SHUT_WR);
     return socket;
   }
@@ -261,6 +279,82 @@ TEST_F(HttpServerTest, FaultyHeadersOfBodiesAreExplained) {
   const auto form = client_->Post(kInfer, httplib::MultipartFormDataItems{{"a", "b", "", ""}});
   EXPECT_EQ(form->status, 400);
   EXPECT_THAT(form->body, HasSubstr("the body is multipart/form-data, expected JSON"));
+}
+
+TEST_F(HttpServerTest, RangesAreIgnored) {
+  start();
+  const std::string whole = client_->Get("/v2")->body;
+  std::string many = "bytes=0-";
+  for (int i = 0; i < 500; ++i) many += ",0-";
+  for (const std::string& range : {std::string("bytes=0-10"), std::string("bytes=900-901"), many}) {
+    const auto result = client_->Get("/v2", {{"Range", range}});
+    EXPECT_EQ(result->status, 200) << range;
+    EXPECT_EQ(result->body, whole) << range;
+  }
+  // The library refuses these itself.
+  for (const char* range : {"bytes=x", "bytes=0-,0-,0-,0-,5-2"}) {
+    const auto result = client_->Get("/v2", {{"Range", range}});
+    EXPECT_EQ(result->status, 416) << range;
+    EXPECT_EQ(result->body, R"({"error":"the header Range is no list of ranges of bytes"})");
+  }
+}
+
+// The body of a request must not become the next request, since a proxy would not see that one.
+TEST_F(HttpServerTest, BodiesAreNoRequests) {
+  start();
+  const std::string inner = "GET /v2/models/smuggled HTTP/1.1\r\nHost: h\r\n\r\n";
+  const std::string length = "Content-Length: " + std::to_string(inner.size()) + "\r\n";
+  const std::pair<std::string, const char*> cases[] = {
+      {"POST /v2 HTTP/1.1\r\nRange: bytes=x\r\n" + length, "416"},
+      {"POST /" + std::string(9'000, 'a') + " HTTP/1.1\r\n" + length, "414"},
+      {"POST /v2 HTTP/1.1\r\nContent-Length: 0\r\n" + length, "400"},
+      {"POST /v2 HTTP/1.1\r\nContent-Length : " + std::to_string(inner.size()) + "\r\n", "400"},
+      {"POST /v2 HTTP/1.1\r\nContent-Length: " + std::to_string(inner.size()) + "\n", "400"},
+      {"POST /v2 HTTP/1.1\r\nContent-Length:\r\n", "400"},
+      {"POST /v2 HTTP/1.1\r\nA: " + std::string(9'000, 'a') + "\r\n" + length, "400"},
+  };
+  for (const auto& [header, status] : cases) {
+    const std::string answer = exchange(header + "\r\n" + inner);
+    EXPECT_THAT(answer, StartsWith(std::string("HTTP/1.1 ") + status)) << header;
+    EXPECT_THAT(answer, HasSubstr("Connection: close")) << header;
+    EXPECT_THAT(answer, HasSubstr(R"({"error":")")) << header;
+    EXPECT_EQ(answer.find("HTTP/1.1", 1), std::string::npos) << answer;
+  }
+}
+
+// The server must not keep on reading lines without an end.
+TEST_F(HttpServerTest, EndlessLinesEndTheConnection) {
+  start();
+  const std::string line(200'000, '1');
+  std::string fields;
+  while (fields.size() < 200'000) fields += "a:b\r\n";
+  const std::string chunked =
+      std::string("POST ") + kInfer + " HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n";
+  EXPECT_EQ(exchangeOpen(line), "");
+  EXPECT_THAT(exchangeOpen("GET /v2 HTTP/1.1\r\n\n\n" + fields),
+              HasSubstr("line 2 of the header ends with LF, expected CR LF"));
+  EXPECT_THAT(exchangeOpen("GET /v2 HTTP/1.1\r\n" + fields),
+              HasSubstr("the header has more than 65536 bytes"));
+  EXPECT_THAT(exchangeOpen("GET /v2 HTTP/1.1\r\nA: " + line),
+              HasSubstr("the header has more than 65536 bytes"));
+  EXPECT_THAT(exchangeOpen(chunked + line), StartsWith("HTTP/1.1 400"));
+  EXPECT_THAT(exchangeOpen(chunked + "1\r\n{" + line), StartsWith("HTTP/1.1 400"));
+  EXPECT_THAT(exchangeOpen(chunked + "0\r\n" + line), StartsWith("HTTP/1.1 400"));
+  EXPECT_THAT(exchangeOpen(std::string("POST ") + kInfer +
+                           " HTTP/1.1\r\nContent-Length: 18446744073709551616\r\n\r\n{}"),
+              HasSubstr("expected a number below 2^64"));
+}
+
+TEST_F(HttpServerTest, SmallChunksAreABody) {
+  start();
+  std::string chunks =
+      std::string("POST ") + kInfer + " HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n";
+  for (const char byte : kBody + std::string(30'000, ' ')) {
+    chunks += "1\r\n";
+    chunks += byte;
+    chunks += "\r\n";
+  }
+  EXPECT_THAT(exchangeOpen(chunks + "0\r\n\r\n"), StartsWith("HTTP/1.1 200"));
 }
 
 TEST_F(HttpServerTest, HostileBytesEndTheConnection) {

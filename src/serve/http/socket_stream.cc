@@ -63,24 +63,22 @@ int callTls(SSL* tls, Clock::time_point end, const std::function<int()>& call) {
 }
 
 SocketStream::SocketStream(int socket, SSL* tls, RequestLimits limits)
-    : socket_(socket), tls_(tls), limits_(limits), buffer_(kBufferBytes) {
+    : socket_(socket),
+      tls_(tls),
+      limits_(limits),
+      buffer_(kBufferBytes),
+      header_(limits.headerBytes) {
   beginRequest();
 }
 
 void SocketStream::beginRequest() {
   readBy_ = std::chrono::steady_clock::now() + limits_.readTime;
-  inHeader_ = true;
-  headerBytes_ = 0;
-  lastBytes_ = 0;
+  header_ = HeaderCheck(limits_.headerBytes);
   bodyBytes_ = 0;
-  bodyLength_ = 0;
+  lineBytes_ = 0;
 }
 
-void SocketStream::expectBody(std::optional<uint64_t> length) { bodyLength_ = length; }
-
-bool SocketStream::isOutOfStep() const {
-  return failed_ || inHeader_ || !bodyLength_ || bodyBytes_ != *bodyLength_;
-}
+bool SocketStream::isOutOfStep() const { return failed_ || header_.bodyLength() != bodyBytes_; }
 
 bool SocketStream::is_readable() const {
   if (hasBuffered()) return true;
@@ -93,24 +91,21 @@ bool SocketStream::isClosedByClient() const {
   return ::poll(&waiting, 1, 0) > 0;
 }
 
-// Counts bytes that the library reads. The library reads a header byte by byte.
+// Checks and counts bytes that the library reads.
 bool SocketStream::isBeyondLimits(const char* bytes, size_t size) {
   if (std::chrono::steady_clock::now() > readBy_) return true;
-  if (!inHeader_) {
-    bodyBytes_ += size;
-    return false;
+  size_t at = 0;
+  for (; at < size && !header_.hasEnded(); ++at) {
+    if (!header_.take(bytes[at])) return true;
   }
-  for (size_t i = 0; i < size; ++i) {
-    lastBytes_ = lastBytes_ << 8 | static_cast<uint8_t>(bytes[i]);
-    const bool isEnd = lastBytes_ == 0x0d0a0d0a || (lastBytes_ & 0xffff) == 0x0a0a;
-    if (isEnd) {
-      inHeader_ = false;
-      bodyBytes_ += size - i - 1;
-      return false;
-    }
-  }
-  headerBytes_ += size;
-  return headerBytes_ > limits_.headerBytes;
+  bodyBytes_ += size - at;
+  return at == 0 && isLineTooLong(bytes, size);
+}
+
+// The library reads the lines between chunks byte by byte, and keeps them in memory.
+bool SocketStream::isLineTooLong(const char* bytes, size_t size) {
+  lineBytes_ = size == 1 && bytes[0] != '\n' ? lineBytes_ + 1 : 0;
+  return lineBytes_ > limits_.headerBytes;
 }
 
 ssize_t SocketStream::receive(char* to, size_t size) {

@@ -12,14 +12,15 @@
 #include <chrono>
 #include <cstdint>
 #include <functional>
-#include <optional>
 #include <string>
 #include <vector>
+
+#include "serve/http/header_check.h"
 
 namespace halyard::serve {
 
 struct RequestLimits {
-  size_t headerBytes = size_t{64} << 10;
+  size_t headerBytes = size_t{64} << 10;  // and of a line between the chunks of a body
   // For all bytes of one request, and for the handshake of TLS. A client that takes no bytes of an
   // answer has as long.
   std::chrono::milliseconds readTime{60'000};
@@ -36,8 +37,8 @@ class SocketStream : public httplib::Stream {
 
   // Begins the count of the limits.
   void beginRequest();
-  // The length of the body from its header; nullopt for a body without one (chunked).
-  void expectBody(std::optional<uint64_t> length);
+  // The fault of the request's form by which reads fail; empty without one.
+  const std::string& fault() const { return header_.fault(); }
   // Whether the next bytes may be no request, since the last one was not read completely.
   bool isOutOfStep() const;
   bool hasBuffered() const { return begin_ != end_ || (tls_ != nullptr && SSL_pending(tls_) > 0); }
@@ -55,6 +56,7 @@ class SocketStream : public httplib::Stream {
 
  private:
   bool isBeyondLimits(const char* bytes, size_t size);
+  bool isLineTooLong(const char* bytes, size_t size);
   ssize_t receive(char* to, size_t size);
   bool send(const char* from, size_t size);
 
@@ -68,11 +70,9 @@ class SocketStream : public httplib::Stream {
   bool failed_ = false;
 
   std::chrono::steady_clock::time_point readBy_;
-  bool inHeader_ = true;
-  size_t headerBytes_ = 0;
-  uint32_t lastBytes_ = 0;
+  HeaderCheck header_;
   uint64_t bodyBytes_ = 0;
-  std::optional<uint64_t> bodyLength_;
+  size_t lineBytes_ = 0;  // of the body, that came one by one since the last end of a line
 };
 
 }  // namespace halyard::serve
