@@ -11,8 +11,11 @@
 #include <condition_variable>
 #include <deque>
 #include <mutex>
+#include <system_error>
 #include <thread>
 #include <vector>
+
+#include "serve/protocol/json_infer.h"
 
 namespace halyard::serve {
 namespace {
@@ -21,15 +24,22 @@ namespace {
 thread_local bool isRefusing = false;
 // The connection that this thread serves.
 thread_local const SocketStream* presentStream = nullptr;
+thread_local Connections::Entry* presentEntry = nullptr;
 
 // How long, and for how many bytes, a client may go on sending after its last answer.
 constexpr std::chrono::milliseconds kLingerTime{500};
 constexpr size_t kLingerBytes = size_t{1} << 20;
 
-constexpr std::string_view kRefusal =
-    "HTTP/1.1 503 Service Unavailable\r\nConnection: close\r\nRetry-After: 1\r\n"
-    "Content-Type: application/json\r\nContent-Length: 38\r\n\r\n"
-    "{\"error\": \"there are too many clients\"}";
+// How often connections are looked at while the server ends.
+constexpr std::chrono::milliseconds kEndInterval{50};
+
+std::string refusal() {
+  const std::string body = errorJson("there are too many clients");
+  return fmt::format(
+      "HTTP/1.1 503 Service Unavailable\r\nConnection: close\r\nRetry-After: 1\r\n"
+      "Content-Type: application/json\r\nContent-Length: {}\r\n\r\n{}",
+      body.size(), body);
+}
 
 std::string tlsError() {
   char text[256] = {};
@@ -57,14 +67,17 @@ void linger(socket_t socket) {
 
 }  // namespace
 
-// One thread for each connection, up to a limit. A thread waits for further connections.
+// One thread for each connection, up to a limit. A thread waits for further connections. At the
+// limit, a new connection takes the thread of one that waits for its client.
 class ConnectionServer::Threads : public httplib::TaskQueue {
  public:
-  explicit Threads(size_t most) : most_(most) {}
+  Threads(const ConnectionLimits& limits, Connections& connections)
+      : limits_(limits), connections_(connections) {}
 
   void enqueue(std::function<void()> task) override {
     std::unique_lock lock(mutex_);
-    if (idle_ <= tasks_.size() && threads_.size() >= most_) {
+    const bool hasThread = idle_ > tasks_.size() || startThread() || connections_.closeOne();
+    if (!hasThread) {
       lock.unlock();
       isRefusing = true;
       task();
@@ -72,47 +85,74 @@ class ConnectionServer::Threads : public httplib::TaskQueue {
       return;
     }
     tasks_.push_back(std::move(task));
-    if (idle_ < tasks_.size()) threads_.emplace_back([this] { run(); });
     wake_.notify_one();
   }
 
   void shutdown() override {
-    {
-      const std::lock_guard lock(mutex_);
-      ended_ = true;
-    }
+    std::unique_lock lock(mutex_);
+    ended_ = true;
     wake_.notify_all();
+    const auto begin = Connections::Clock::now();
+    while (running_ > 0) {
+      threadEnds_.wait_for(lock, kEndInterval);
+      connections_.closeSlow(begin, limits_.endTime);
+    }
+    lock.unlock();
     for (std::thread& thread : threads_) thread.join();
   }
 
  private:
+  bool startThread() {
+    if (threads_.size() >= limits_.connections) return false;
+    try {
+      threads_.emplace_back([this] { run(); });
+    } catch (const std::system_error&) {  // the system has no resources for a thread
+      return false;
+    }
+    ++running_;
+    return true;
+  }
+
   void run() {
     std::unique_lock lock(mutex_);
     while (true) {
       ++idle_;
       wake_.wait(lock, [this] { return ended_ || !tasks_.empty(); });
       --idle_;
-      if (tasks_.empty()) return;
+      if (tasks_.empty()) break;
       const std::function<void()> task = std::move(tasks_.front());
       tasks_.pop_front();
       lock.unlock();
       task();
       lock.lock();
     }
+    --running_;
+    threadEnds_.notify_all();
   }
 
-  const size_t most_;
+  const ConnectionLimits limits_;
+  Connections& connections_;
   std::mutex mutex_;
   std::condition_variable wake_;
+  std::condition_variable threadEnds_;
   std::deque<std::function<void()>> tasks_;
   std::vector<std::thread> threads_;
   size_t idle_ = 0;
+  size_t running_ = 0;
   bool ended_ = false;
 };
 
+ConnectionServer::Work::Work() {
+  if (presentEntry != nullptr) presentEntry->beginWork();
+}
+
+ConnectionServer::Work::~Work() {
+  if (presentEntry != nullptr) presentEntry->beginWait();
+}
+
 ConnectionServer::ConnectionServer(ConnectionLimits limits)
     : limits_(limits), drainEvent_(::eventfd(0, EFD_CLOEXEC)) {
-  new_task_queue = [this] { return new Threads(limits_.connections); };
+  new_task_queue = [this] { return new Threads(limits_, connections_); };
   set_tcp_nodelay(true);
   // The library sets SO_REUSEPORT by default, which lets two servers share a port without an error.
   set_socket_options([](socket_t socket) {
@@ -181,10 +221,12 @@ void ConnectionServer::serveEach(SocketStream& stream) {
   const auto ignoreRanges = [](httplib::Request& request) { request.ranges.clear(); };
   while (waitForRequest(stream)) {
     stream.beginRequest();
+    presentEntry->beginWait();
     bool isClosed = false;
     const bool isAnswered = process_request(stream, draining_, isClosed, ignoreRanges);
     const bool isSent = stream.flush();
     if (!isAnswered || !isSent || isClosed || draining_ || stream.isOutOfStep()) return;
+    presentEntry->beginWait();
   }
 }
 
@@ -211,12 +253,20 @@ void ConnectionServer::serve(socket_t socket) {
   ERR_clear_error();
 }
 
+void ConnectionServer::serveAndLinger(socket_t socket) {
+  Connections::Entry entry(connections_, socket, addressOfPeer(socket));
+  presentEntry = &entry;
+  serve(socket);
+  linger(socket);
+  presentEntry = nullptr;
+}
+
 bool ConnectionServer::process_and_close_socket(socket_t socket) {
   if (isRefusing) {
-    if (!tls_) ::send(socket, kRefusal.data(), kRefusal.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
+    const std::string text = refusal();
+    if (!tls_) ::send(socket, text.data(), text.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
   } else {
-    serve(socket);
-    linger(socket);
+    serveAndLinger(socket);
   }
   ::shutdown(socket, SHUT_RDWR);
   ::close(socket);

@@ -12,6 +12,7 @@
 
 #include "halyard/driver/status.h"
 #include "halyard/driver/unique_fd.h"
+#include "serve/http/connections.h"
 #include "serve/http/socket_stream.h"
 
 namespace halyard::serve {
@@ -19,6 +20,8 @@ namespace halyard::serve {
 struct ConnectionLimits {
   size_t connections = 256;  // each has a thread
   std::chrono::seconds idleTime{60};
+  // How long a client may take for the rest of its request or answer when the server ends.
+  std::chrono::milliseconds endTime{10'000};
   RequestLimits request;
 };
 
@@ -38,14 +41,25 @@ class ConnectionServer : public httplib::Server {
   // The connection whose request this thread answers; null in other threads.
   static const SocketStream* presentConnection();
 
+  // While it lives, the server works on the request of this thread's connection, which is not
+  // closed for another one then. Otherwise the connection waits for its client.
+  class Work {
+   public:
+    Work();
+    ~Work();
+    Work(const Work&) = delete;
+    Work& operator=(const Work&) = delete;
+  };
+
   // Ends idle connections now, and all others after their request. New ones are not accepted after
-  // stop().
+  // stop(). From then on, clients have the end time to take their answers.
   void drain();
 
  private:
   class Threads;
 
   bool process_and_close_socket(socket_t socket) override;
+  void serveAndLinger(socket_t socket);
   void serve(socket_t socket);
   void serveRequests(SocketStream& stream);
   void serveEach(SocketStream& stream);
@@ -54,6 +68,7 @@ class ConnectionServer : public httplib::Server {
 
   const ConnectionLimits limits_;
   std::unique_ptr<SSL_CTX, decltype(&SSL_CTX_free)> tls_{nullptr, &SSL_CTX_free};
+  Connections connections_;
   UniqueFd drainEvent_;  // readable from drain() on
   std::atomic<bool> draining_ = false;
 };

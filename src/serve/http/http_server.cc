@@ -426,6 +426,7 @@ void HttpServer::answerPost(const Request& request, Response& response,
   const size_t most = isInference ? options_.maxBodyBytes
                                   : std::min(options_.maxBodyBytes, options_.maxDocumentBytes);
   if (!readBody(request, response, reader, most, budget, body)) return;
+  const ConnectionServer::Work work;
   if (isInference) {
     const Result<std::optional<size_t>> length = jsonLengthOf(request, body.size());
     if (!length.ok()) {

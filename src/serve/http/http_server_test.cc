@@ -4,6 +4,7 @@
 #include <arpa/inet.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <pthread.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -38,6 +39,7 @@ class HttpServerTest : public ::testing::Test {
     options.port = 0;
     server_ = std::make_unique<HttpServer>(*service_, *clients_, options);
     server_->addDocument("/page", "text/html", [] { return std::string("<p>page"); });
+    server_->addDocument("/large", "text/html", [] { return std::string(32 << 20, 'a'); });
     ASSERT_TRUE(service_->repository().loadAll().ok());
     ASSERT_TRUE(server_->start().ok());
     service_->setReady(true);
@@ -45,8 +47,10 @@ class HttpServerTest : public ::testing::Test {
     client_->set_keep_alive(true);
   }
 
-  int connectSocket() const {
+  // A new connection. A `buffer` of bytes makes a client that takes few at a time.
+  int connectSocket(int buffer = 0) const {
     const int socket = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    if (buffer != 0) ::setsockopt(socket, SOL_SOCKET, SO_RCVBUF, &buffer, sizeof(buffer));
     sockaddr_in address = {};
     address.sin_family = AF_INET;
     address.sin_port = htons(static_cast<uint16_t>(server_->port()));
@@ -453,14 +457,82 @@ TEST_F(HttpServerTest, APortHasOneServer) {
 }
 
 TEST_F(HttpServerTest, ConnectionsAreLimited) {
+  // Two requests make a batch, and one alone waits for some seconds.
+  writeText(folder_.path() + "/add.json", R"({"max_batch_size":2,"max_queue_delay_us":4000000})");
   HttpOptions options;
   options.connections.connections = 1;
   start(options);
-  EXPECT_EQ(client_->Get("/v2")->status, 200);  // keeps its connection
-  httplib::Client second("127.0.0.1", server_->port());
-  const auto refused = second.Get("/v2");
-  ASSERT_TRUE(refused);
-  EXPECT_EQ(refused->status, 503);
+  const auto model = service_->repository().find("add", "").model;
+  const int socket = connectSocket();
+  sendAll(socket, std::string("POST ") + kInfer + " HTTP/1.1\r\nHost: h\r\nContent-Length: " +
+                      std::to_string(std::strlen(kBody)) + "\r\n\r\n" + kBody);
+  while (model->load().queued == 0) std::this_thread::yield();
+  EXPECT_THAT(exchangeOpen("GET /v2 HTTP/1.1\r\n\r\n"),
+              ::testing::AllOf(StartsWith("HTTP/1.1 503"), HasSubstr("Content-Length: 38\r\n"),
+                               ::testing::EndsWith(R"({"error":"there are too many clients"})")));
+  char byte = 0;
+  EXPECT_EQ(::recv(socket, &byte, 1, 0), 1) << "the request keeps its connection";
+  // Now it is idle, so it makes place.
+  EXPECT_EQ(client_->Get("/v2")->status, 200);
+  EXPECT_THAT(receiveAll(socket), HasSubstr(R"("data":[11,22,33])"));
+}
+
+// One client must not take all connections, at any step of its requests.
+TEST_F(HttpServerTest, WaitingConnectionsMakePlace) {
+  HttpOptions options;
+  options.connections.connections = 4;
+  start(options);
+  std::vector<int> sockets;
+  for (const char* begin : {"", "G", "GET /v2 HTTP/1.1\r\nA: b\r\n",
+                            "POST /v2/models/add/infer HTTP/1.1\r\nContent-Length: 9\r\n\r\n{"}) {
+    sockets.push_back(connectSocket());
+    sendAll(sockets.back(), begin);
+  }
+  std::this_thread::sleep_for(std::chrono::milliseconds(100));
+  for (int i = 0; i < 8; ++i) {
+    httplib::Client client("127.0.0.1", server_->port());
+    const auto result = client.Get("/v2/health/live");
+    ASSERT_TRUE(result);
+    EXPECT_EQ(result->status, 200);
+  }
+  for (const int socket : sockets) ::close(socket);
+}
+
+TEST_F(HttpServerTest, WithoutThreadsConnectionsAreRefused) {
+  start();
+  pthread_attr_t usual;
+  ASSERT_EQ(::pthread_getattr_default_np(&usual), 0);
+  pthread_attr_t impossible = usual;
+  ASSERT_EQ(::pthread_attr_setstacksize(&impossible, size_t{1} << 47), 0);
+  ASSERT_EQ(::pthread_setattr_default_np(&impossible), 0);
+  const std::string refused = exchangeOpen("GET /v2 HTTP/1.1\r\n\r\n");
+  ASSERT_EQ(::pthread_setattr_default_np(&usual), 0);
+  EXPECT_THAT(refused, StartsWith("HTTP/1.1 503"));
+  EXPECT_EQ(client_->Get("/v2")->status, 200);
+}
+
+TEST_F(HttpServerTest, ASlowReaderDoesNotHoldTheEnd) {
+  HttpOptions options;
+  options.connections.endTime = std::chrono::milliseconds(300);
+  start(options);
+  const int socket = connectSocket(4096);
+  sendAll(socket, "GET /large HTTP/1.1\r\n\r\n");
+  char byte = 0;
+  ASSERT_EQ(::recv(socket, &byte, 1, 0), 1);
+  std::atomic<bool> hasEnded = false;
+  std::thread reader([&] {
+    char bytes[100];
+    for (int i = 0; i < 1'000 && !hasEnded; ++i) {
+      if (::recv(socket, bytes, sizeof(bytes), 0) <= 0) return;
+      std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    }
+    ::close(socket);
+  });
+  const auto begin = Clock::now();
+  server_->stop();
+  EXPECT_LT(Clock::now() - begin, std::chrono::seconds(10));
+  hasEnded = true;
+  reader.join();
 }
 
 TEST_F(HttpServerTest, AnEndLosesNoRequest) {

@@ -62,6 +62,13 @@ int callTls(SSL* tls, Clock::time_point end, const std::function<int()>& call) {
   }
 }
 
+std::string addressOfPeer(int socket) {
+  std::string ip;
+  int port = 0;
+  addressOf(::getpeername, socket, ip, port);
+  return ip;
+}
+
 SocketStream::SocketStream(int socket, SSL* tls, RequestLimits limits)
     : socket_(socket),
       tls_(tls),

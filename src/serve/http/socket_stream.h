@@ -30,6 +30,9 @@ struct RequestLimits {
 // or -1 if `end` comes first.
 int callTls(SSL* tls, std::chrono::steady_clock::time_point end, const std::function<int()>& call);
 
+// The address of the other end, without its port; empty if it is unknown.
+std::string addressOfPeer(int socket);
+
 class SocketStream : public httplib::Stream {
  public:
   // `tls` is null for a plain connection. With it, the socket must not block.
