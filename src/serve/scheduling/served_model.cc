@@ -132,8 +132,8 @@ Result<std::string> ServedModel::report() const {
       ->report();
 }
 
-Status ServedModel::validateInput(const TensorInfo& info, const InputTensor& input,
-                                  QueuedRequest& queued, bool isFirst) const {
+Status ServedModel::validateInput(const TensorInfo& info, const InputTensor& input, Regions regions,
+                                  QueuedRequest& queued) const {
   if (input.datatype != info.datatype) {
     return badData("the datatype is {}, expected {}", datatypeName(input.datatype),
                    datatypeName(info.datatype));
@@ -151,18 +151,20 @@ Status ServedModel::validateInput(const TensorInfo& info, const InputTensor& inp
       return badData("the shape {} is a batch of {}, expected 1 to {}", shapeText(input.shape),
                      rows, sizes_.back());
     }
-    if (!isFirst && rows != queued.rows) {
+    if (!queued.inputs.empty() && rows != queued.rows) {
       return badData("a batch of {}, but the first input has one of {}", rows, queued.rows);
     }
     queued.rows = static_cast<uint32_t>(rows);
   }
   const std::optional<uint64_t> count = elementCount(input.shape);
   const uint64_t size = count.value_or(0) * datatypeSize(info.datatype);
-  if (!count || input.bytes.size() != size) {
-    return badData("{} bytes, expected {} for {} {}", input.bytes.size(), size,
-                   datatypeName(info.datatype), shapeText(input.shape));
+  const bool isUnread = input.region && regions == Regions::UNREAD;
+  const uint64_t given = isUnread ? input.region->size : input.bytes.size();
+  if (!count || given != size) {
+    return badData("{} bytes, expected {} for {} {}", given, size, datatypeName(info.datatype),
+                   shapeText(input.shape));
   }
-  return checkNarrow(info.datatype, input.bytes);
+  return isUnread ? okStatus() : checkNarrow(info.datatype, input.bytes);
 }
 
 Status ServedModel::chooseOutputs(const InferRequest& request, QueuedRequest& queued) const {
@@ -186,7 +188,7 @@ Status ServedModel::chooseOutputs(const InferRequest& request, QueuedRequest& qu
   return okStatus();
 }
 
-Result<QueuedRequestPtr> ServedModel::validate(const InferRequest& request) const {
+Result<QueuedRequestPtr> ServedModel::validate(const InferRequest& request, Regions regions) const {
   auto queued = std::make_unique<QueuedRequest>();
   for (const TensorInfo& info : inputs_) {
     const auto found = std::ranges::find(request.inputs, info.name, &InputTensor::name);
@@ -194,8 +196,7 @@ Result<QueuedRequestPtr> ServedModel::validate(const InferRequest& request) cons
       return badData("input '{}' is missing, expected {}, found {}", info.name, namesOf(inputs_),
                      request.inputs.empty() ? "no input" : namesOf(request.inputs));
     }
-    HALYARD_RETURN_IF_ERROR(validateInput(info, *found, *queued, queued->inputs.empty()),
-                            "input '{}'", info.name);
+    HALYARD_RETURN_IF_ERROR(validateInput(info, *found, regions, *queued), "input '{}'", info.name);
     queued->inputs.push_back(&*found);
   }
   for (const InputTensor& input : request.inputs) {
@@ -208,14 +209,22 @@ Result<QueuedRequestPtr> ServedModel::validate(const InferRequest& request) cons
   return queued;
 }
 
+Outcome ServedModel::refusal(Status status, Clock::time_point arrival) {
+  status.annotate(fmt::format("model '{}' version {}", shape_.name, shape_.version));
+  statistics_.addFailure(Fault::INVALID, Clock::now() - arrival);
+  return Outcome::of(status);
+}
+
+Outcome ServedModel::check(const InferRequest& request, Clock::time_point arrival) {
+  Result<QueuedRequestPtr> valid = validate(request, Regions::UNREAD);
+  return valid.ok() ? Outcome() : refusal(valid.takeStatus(), arrival);
+}
+
 void ServedModel::submit(const InferRequest& request, Clock::time_point arrival,
                          AnswerFunction done) {
-  Result<QueuedRequestPtr> valid = validate(request);
+  Result<QueuedRequestPtr> valid = validate(request, Regions::READ);
   if (!valid.ok()) {
-    Status status = valid.takeStatus();
-    status.annotate(fmt::format("model '{}' version {}", shape_.name, shape_.version));
-    statistics_.addFailure(Fault::INVALID, Clock::now() - arrival);
-    done({Outcome::of(status), shape_.version, {}});
+    done({refusal(valid.takeStatus(), arrival), shape_.version, {}});
     return;
   }
   QueuedRequestPtr queued = std::move(*valid);

@@ -41,6 +41,10 @@ class ServedModel {
   // Why the model has no batches although its settings ask for them; empty otherwise.
   const std::string& batchRefusal() const { return batchRefusal_; }
 
+  // Validates the request as submit() does, but inputs in regions are not read yet: the sizes of
+  // their parts count in place of their bytes. A failure counts in the statistics.
+  Outcome check(const InferRequest& request, Clock::time_point arrival);
+
   // Validates the request and computes it. `done` is called exactly once, perhaps before this
   // function returns. `request` must live until then. Errors name the model, the input, the
   // expected and the found value.
@@ -62,9 +66,12 @@ class ServedModel {
   Status makeInstances(std::vector<std::unique_ptr<Instance>>& instances);
   Status checkBatches(Instance& instance);
 
-  Result<QueuedRequestPtr> validate(const InferRequest& request) const;
-  Status validateInput(const TensorInfo& info, const InputTensor& input, QueuedRequest& queued,
-                       bool isFirst) const;
+  // Whether the inputs in regions have their bytes yet.
+  enum class Regions : uint8_t { UNREAD, READ };
+  Result<QueuedRequestPtr> validate(const InferRequest& request, Regions regions) const;
+  Status validateInput(const TensorInfo& info, const InputTensor& input, Regions regions,
+                       QueuedRequest& queued) const;
+  Outcome refusal(Status status, Clock::time_point arrival);
   Status chooseOutputs(const InferRequest& request, QueuedRequest& queued) const;
 
   const ModelSettings settings_;

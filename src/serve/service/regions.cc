@@ -18,10 +18,12 @@ Outcome invalid(std::string text) { return {Fault::INVALID, std::move(text)}; }
 
 }  // namespace
 
+Outcome Regions::refusal() {
+  return {Fault::UNSUPPORTED, "this server takes no shared memory (--shared-memory)"};
+}
+
 Outcome Regions::add(const RegionInfo& info) {
-  if (!allowed_) {
-    return {Fault::UNSUPPORTED, "this server takes no shared memory (--shared-memory)"};
-  }
+  if (!allowed_) return refusal();
   if (info.name.empty() || info.size == 0 || info.size > kMostBytes || info.offset > kMostBytes) {
     return invalid("a region needs a name and a size of 1 byte to 1 TiB");
   }
@@ -74,9 +76,7 @@ Outcome Regions::list(const std::string& name, std::vector<RegionInfo>& infos) c
 }
 
 Outcome Regions::find(const RegionPart& part, std::shared_ptr<const Region>& region) const {
-  if (!allowed_) {
-    return {Fault::UNSUPPORTED, "this server takes no shared memory (--shared-memory)"};
-  }
+  if (!allowed_) return refusal();
   const std::lock_guard lock(mutex_);
   const auto found = regions_.find(part.region);
   if (found == regions_.end()) return invalid(fmt::format("there is no region '{}'", part.region));

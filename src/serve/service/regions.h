@@ -30,6 +30,8 @@ class Regions {
   explicit Regions(bool allowed) : allowed_(allowed) {}
 
   bool allowed() const { return allowed_; }
+  // The outcome of each use of a region on a server that allows none.
+  static Outcome refusal();
   // INVALID for a key that cannot be opened, a region that is too small or a name in use.
   Outcome add(const RegionInfo& info);
   // An empty name removes all regions. Requests that use a region keep it.

@@ -2,6 +2,8 @@
 
 #include <halyard/halyard.h>
 
+#include <algorithm>
+
 namespace halyard::serve {
 namespace {
 
@@ -14,13 +16,6 @@ void placeOutputs(const Regions& regions, const InferRequest& request, InferAnsw
     answer.outputs.clear();
     answer.outcome = std::move(outcome);
   }
-}
-
-bool usesRegions(const InferRequest& request) {
-  for (const WantedOutput& output : request.outputs) {
-    if (output.region) return true;
-  }
-  return false;
 }
 
 }  // namespace
@@ -43,48 +38,58 @@ uint64_t Service::inFlight() const {
   return inFlight_;
 }
 
-bool Service::begin() {
-  const std::lock_guard lock(mutex_);
-  if (!stopped_) ++inFlight_;
-  return !stopped_;
+Service::InFlight Service::begin() {
+  {
+    const std::lock_guard lock(mutex_);
+    if (stopped_) return nullptr;
+    ++inFlight_;
+  }
+  return {this, [](Service* service) {
+            const std::lock_guard lock(service->mutex_);
+            if (--service->inFlight_ == 0) service->idle_.notify_all();
+          }};
 }
 
-void Service::end() {
-  const std::lock_guard lock(mutex_);
-  if (--inFlight_ == 0) idle_.notify_all();
+// Reads the inputs in regions. The client chooses the size of a region's part, so nothing is read
+// before the model has found it right.
+Outcome Service::readInputs(ServedModel& model, InferRequest& request,
+                            Clock::time_point arrival) const {
+  const auto isInRegion = [](const InputTensor& input) { return input.region.has_value(); };
+  if (std::ranges::none_of(request.inputs, isInRegion)) return {};
+  if (!regions_.allowed()) return Regions::refusal();
+  Outcome outcome = model.check(request, arrival);
+  for (InputTensor& input : request.inputs) {
+    if (!outcome.ok()) break;
+    if (!input.region) continue;
+    outcome = regions_.read(*input.region, input.own);
+    input.bytes = input.own;
+  }
+  return outcome;
 }
 
 void Service::infer(InferRequest& request, Clock::time_point arrival, AnswerFunction done) {
-  if (!begin()) {
+  InFlight inFlight = begin();
+  if (!inFlight) {
     done({{Fault::UNAVAILABLE, "the server shuts down"}, {}, {}});
     return;
   }
-  const auto finish = [this, done = std::move(done)](InferAnswer answer) {
-    done(std::move(answer));
-    end();
-  };
   const Repository::Found found = repository_.find(request.model, request.version);
   if (!found.model) {
-    finish({found.outcome, {}, {}});
+    done({found.outcome, {}, {}});
     return;
   }
-  for (InputTensor& input : request.inputs) {
-    if (!input.region) continue;
-    Outcome outcome = regions_.read(*input.region, input.own);
-    if (!outcome.ok()) {
-      finish({std::move(outcome), {}, {}});
-      return;
-    }
-    input.bytes = input.own;
-  }
-  if (!usesRegions(request)) {
-    found.model->submit(request, arrival, finish);
+  Outcome read = readInputs(*found.model, request, arrival);
+  if (!read.ok()) {
+    done({std::move(read), {}, {}});
     return;
   }
-  found.model->submit(request, arrival, [this, &request, finish](InferAnswer answer) {
+  auto finish = [this, &request, inFlight = std::move(inFlight),
+                 done = std::move(done)](InferAnswer answer) mutable {
     placeOutputs(regions_, request, answer);
-    finish(std::move(answer));
-  });
+    done(std::move(answer));
+    inFlight.reset();
+  };
+  found.model->submit(request, arrival, std::move(finish));
 }
 
 void Service::stop() {

@@ -5,6 +5,7 @@
 
 #include <atomic>
 #include <condition_variable>
+#include <memory>
 #include <mutex>
 #include <string>
 #include <vector>
@@ -32,7 +33,8 @@ class Service {
   void setReady(bool ready) { ready_ = ready; }
 
   // Computes a request. `done` is called exactly once, perhaps before this function returns.
-  // `request` must live until then; its inputs in regions get their bytes here.
+  // `request` must live until then; its inputs in regions get their bytes here, after the model has
+  // validated it. `done` must not throw. If this function throws, it has not called `done`.
   void infer(InferRequest& request, Clock::time_point arrival, AnswerFunction done);
 
   // Is not ready any more, refuses further requests and waits until all others are answered.
@@ -40,8 +42,10 @@ class Service {
   uint64_t inFlight() const;
 
  private:
-  bool begin();  // false after stop()
-  void end();
+  // Counts a request in flight until its last copy ends. Empty after stop().
+  using InFlight = std::shared_ptr<void>;
+  InFlight begin();
+  Outcome readInputs(ServedModel& model, InferRequest& request, Clock::time_point arrival) const;
 
   Repository repository_;
   Regions regions_;
