@@ -20,6 +20,7 @@ struct QueuedRequest {
   uint32_t priority = 0;                   // a lower number comes first
   Clock::time_point arrival;
   std::optional<Clock::time_point> deadline;
+  Clock::time_point waitEnd;  // when it stops waiting for others of its batch
   AnswerFunction done;
 };
 using QueuedRequestPtr = std::unique_ptr<QueuedRequest>;

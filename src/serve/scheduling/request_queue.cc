@@ -8,6 +8,7 @@ void RequestQueue::push(QueuedRequestPtr request) {
   const Key key(request->priority, nextOrder_++);
   rows_ += request->rows;
   if (request->deadline) deadlines_.emplace(*request->deadline, key);
+  waitEnds_.insert(request->waitEnd);
   waiting_.emplace(key, std::move(request));
 }
 
@@ -21,6 +22,7 @@ QueuedRequestPtr RequestQueue::take(Waiting::iterator at) {
   QueuedRequestPtr request = std::move(at->second);
   waiting_.erase(at);
   rows_ -= request->rows;
+  waitEnds_.erase(waitEnds_.find(request->waitEnd));
   if (request->deadline) {
     auto [begin, end] = deadlines_.equal_range(*request->deadline);
     while (begin != end && begin->second != key) ++begin;

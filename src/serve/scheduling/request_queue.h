@@ -5,6 +5,7 @@
 
 #include <map>
 #include <optional>
+#include <set>
 #include <span>
 #include <utility>
 #include <vector>
@@ -21,8 +22,8 @@ class RequestQueue {
   size_t size() const { return waiting_.size(); }
   // The inferences of all waiting requests.
   uint64_t rows() const { return rows_; }
-  // When the request at the front has arrived. The queue must not be empty.
-  Clock::time_point frontArrival() const { return waiting_.begin()->second->arrival; }
+  // When the first of the requests stops waiting for others. The queue must not be empty.
+  Clock::time_point firstWaitEnd() const { return *waitEnds_.begin(); }
   // The earliest deadline, if any request has one.
   std::optional<Clock::time_point> nextDeadline() const;
 
@@ -41,6 +42,7 @@ class RequestQueue {
 
   Waiting waiting_;
   std::multimap<Clock::time_point, Key> deadlines_;
+  std::multiset<Clock::time_point> waitEnds_;
   uint64_t rows_ = 0;
   uint64_t nextOrder_ = 0;
 };

@@ -62,6 +62,21 @@ TEST(RequestQueue, PriorityComesBeforeArrival) {
   EXPECT_THAT(rowsOf(queue.takeBatch(kOne)), ElementsAre(1));
 }
 
+// The wait for a batch ends for the request that waits longest, at any priority.
+TEST(RequestQueue, TheFirstEndOfAWaitIsKnown) {
+  const Clock::time_point now = Clock::now();
+  RequestQueue queue;
+  for (const uint32_t each : {3, 2, 1}) {
+    QueuedRequestPtr made = request(each, each);
+    made->waitEnd = now + std::chrono::seconds(3 - each);
+    queue.push(std::move(made));
+  }
+  EXPECT_EQ(queue.firstWaitEnd(), now);
+  constexpr uint32_t kOne[] = {1};
+  EXPECT_THAT(rowsOf(queue.takeBatch(kOne)), ElementsAre(1));
+  EXPECT_EQ(queue.firstWaitEnd(), now);
+}
+
 TEST(RequestQueue, ExpiredRequestsAreTaken) {
   const Clock::time_point now = Clock::now();
   RequestQueue queue;

@@ -53,7 +53,9 @@ Outcome Scheduler::refusal(const QueuedRequest& request) const {
     return Outcome::overloaded(
         fmt::format("{}: the queue has its {} requests", model_, limits_.queueLimit), retryAfter);
   }
-  if (request.deadline && !queue_.empty() && Clock::now() + wait > *request.deadline) {
+  const Clock::time_point now = Clock::now();
+  if (request.deadline && *request.deadline <= now) return late(request);
+  if (request.deadline && !queue_.empty() && now + wait > *request.deadline) {
     return Outcome::overloaded(
         fmt::format("{}: the wait of about {} ms exceeds the timeout", model_, retryAfter.count()),
         retryAfter);
@@ -83,15 +85,25 @@ void Scheduler::submit(QueuedRequestPtr request) {
   }
   const std::optional<Clock::time_point> next = queue_.nextDeadline();
   const bool isEarliest = request->deadline && (!next || *request->deadline < *next);
+  request->waitEnd = waitEndOf(*request);
   queue_.push(std::move(request));
   if (isEarliest) expiry_.notify_one();
   work_.notify_one();
 }
 
-// Whether the requests at the front still wait for others of their batch.
+// When a request stops waiting for others of its batch. A quarter of the time until its deadline is
+// for its computation, or more for a slow model.
+Clock::time_point Scheduler::waitEndOf(const QueuedRequest& request) const {
+  const Clock::time_point end = request.arrival + limits_.queueDelay;
+  if (!request.deadline) return end;
+  const std::chrono::nanoseconds rest =
+      std::max((*request.deadline - request.arrival) / 4, 2 * perRow_ * int64_t{request.rows});
+  return std::min(end, *request.deadline - rest);
+}
+
+// Whether no request must be computed yet, since all wait for others of their batch.
 bool Scheduler::isWaitingForBatch(Clock::time_point now) const {
-  return !stopped_ && queue_.rows() < limits_.sizes.back() &&
-         now < queue_.frontArrival() + limits_.queueDelay;
+  return !stopped_ && queue_.rows() < limits_.sizes.back() && now < queue_.firstWaitEnd();
 }
 
 // Takes the requests whose clients have gone out of the batch, and answers them.
@@ -137,7 +149,7 @@ void Scheduler::work() {
     if (ended_) return;
     const Clock::time_point now = Clock::now();
     if (isWaitingForBatch(now)) {
-      work_.wait_until(lock, queue_.frontArrival() + limits_.queueDelay);
+      work_.wait_until(lock, queue_.firstWaitEnd());
       continue;
     }
     std::vector<QueuedRequestPtr> late = queue_.takeExpired(now);
@@ -152,13 +164,17 @@ void Scheduler::work() {
   }
 }
 
+Outcome Scheduler::late(const QueuedRequest& request) const {
+  const auto waited =
+      std::chrono::duration_cast<std::chrono::milliseconds>(Clock::now() - request.arrival);
+  return {Fault::LATE,
+          fmt::format("{}: the deadline passed after {} ms in the queue", model_, waited.count())};
+}
+
 void Scheduler::answerLate(std::vector<QueuedRequestPtr> requests) {
   for (QueuedRequestPtr& request : requests) {
-    const auto waited =
-        std::chrono::duration_cast<std::chrono::milliseconds>(Clock::now() - request->arrival);
-    refuse(std::move(request),
-           {Fault::LATE, fmt::format("{}: the deadline passed after {} ms in the queue", model_,
-                                     waited.count())});
+    Outcome outcome = late(*request);
+    refuse(std::move(request), std::move(outcome));
   }
 }
 

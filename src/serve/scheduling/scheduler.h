@@ -35,8 +35,8 @@ class Scheduler {
   Scheduler& operator=(const Scheduler&) = delete;
 
   // Answers the request sooner or later, perhaps before this function returns. Refuses it at once:
-  // OVERLOADED if the queue is full, or so long that the deadline must pass; UNAVAILABLE after
-  // stop().
+  // OVERLOADED if the queue is full, or so long that the deadline must pass. LATE if the deadline
+  // has passed. UNAVAILABLE after stop().
   void submit(QueuedRequestPtr request);
 
   // Refuses further requests, and waits until all others are answered.
@@ -52,10 +52,12 @@ class Scheduler {
  private:
   void work();
   void expire();
+  Clock::time_point waitEndOf(const QueuedRequest& request) const;
   bool isWaitingForBatch(Clock::time_point now) const;
   void run(std::unique_lock<std::mutex>& lock, std::vector<QueuedRequestPtr> batch);
   std::chrono::nanoseconds expectedWait() const;
   Outcome refusal(const QueuedRequest& request) const;
+  Outcome late(const QueuedRequest& request) const;
   void refuse(QueuedRequestPtr request, Outcome outcome);
   void dropAbandoned(std::vector<QueuedRequestPtr>& batch);
   void answerLate(std::vector<QueuedRequestPtr> requests);

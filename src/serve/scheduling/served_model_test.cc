@@ -189,14 +189,70 @@ TEST_F(ServedModelTest, AFullQueueRefuses) {
   EXPECT_EQ(infer(*model, request).outcome.fault(), Fault::UNAVAILABLE);
 }
 
-TEST_F(ServedModelTest, ADeadlineEndsTheWait) {
-  const auto model = load(additionModel(), batchesOf(8, std::chrono::seconds(20)));
+// A request that waits only for others of its batch is computed before its deadline.
+TEST_F(ServedModelTest, ADeadlineEndsTheWaitForABatch) {
+  const auto model = load(additionModel(), batchesOf(8, std::chrono::hours(1)));
   ASSERT_TRUE(model);
   InferRequest request = requestFor("m", {1, 2, 3});
-  request.deadline = Clock::now() + std::chrono::milliseconds(20);
+  request.deadline = Clock::now() + std::chrono::seconds(1);
   const InferAnswer answer = infer(*model, request);
+  ASSERT_TRUE(answer.outcome.ok()) << answer.outcome.text();
+  EXPECT_THAT(floatsOf(answer.outputs[0]), ElementsAre(11, 22, 33));
+  EXPECT_GE(Clock::now(), *request.deadline - std::chrono::milliseconds(500)) << "no wait";
+}
+
+TEST_F(ServedModelTest, ADeadlineEndsTheWaitForAnInstance) {
+  const auto model = load(additionModel(), {});
+  ASSERT_TRUE(model);
+  // An answer that is not taken keeps the instance.
+  const InferRequest first = requestFor("m", {1, 2, 3});
+  std::promise<void> isRunning;
+  std::promise<void> mayEnd;
+  std::thread busy([&] {
+    model->submit(first, Clock::now(), [&](const InferAnswer&) {
+      isRunning.set_value();
+      mayEnd.get_future().wait();
+    });
+  });
+  isRunning.get_future().wait();
+  InferRequest second = requestFor("m", {1, 2, 3});
+  second.deadline = Clock::now() + std::chrono::milliseconds(20);
+  const InferAnswer answer = infer(*model, second);
   EXPECT_EQ(answer.outcome.fault(), Fault::LATE);
   EXPECT_THAT(answer.outcome.text(), HasSubstr("the deadline passed after"));
+  mayEnd.set_value();
+  busy.join();
+}
+
+TEST_F(ServedModelTest, ALateRequestIsNotComputedOnAnIdleInstance) {
+  const auto model = load(additionModel(), {});
+  ASSERT_TRUE(model);
+  InferRequest request = requestFor("m", {1, 2, 3});
+  request.deadline = Clock::now();
+  EXPECT_EQ(infer(*model, request).outcome.fault(), Fault::LATE);
+  EXPECT_EQ(model->statistics().executions, 0u);
+}
+
+// Requests of higher priority that come later do not prolong the delay of the first one.
+TEST_F(ServedModelTest, TheDelayCountsFromTheOldestRequest) {
+  const auto model = load(additionModel(), batchesOf(64, std::chrono::milliseconds(400)));
+  ASSERT_TRUE(model);
+  std::vector<InferRequest> requests;
+  for (uint32_t i = 0; i < 5; ++i) {
+    requests.push_back(requestFor("m", {1, 2, 3}));
+    requests.back().priority = 100 - i;
+  }
+  std::promise<Clock::time_point> answered;
+  const Clock::time_point start = Clock::now();
+  std::atomic<bool> isFirst = true;
+  for (const InferRequest& request : requests) {
+    model->submit(request, Clock::now(), [&](const InferAnswer&) {
+      if (isFirst.exchange(false)) answered.set_value(Clock::now());
+    });
+    std::this_thread::sleep_for(std::chrono::milliseconds(300));
+  }
+  EXPECT_LT(answered.get_future().get() - start, std::chrono::milliseconds(1000));
+  model->stop();
 }
 
 TEST_F(ServedModelTest, ADeadlineReachesTheDevice) {
