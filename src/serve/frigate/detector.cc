@@ -154,32 +154,32 @@ std::string Detector::answerQuery(const std::string& client, const std::string& 
       .dump();
 }
 
-// Writes a temporary file and renames it, so that no half model is ever read.
-Status Detector::save(const std::string& name, std::string_view bytes) const {
+// Writes a temporary file, which becomes the model's file only after it is loaded.
+Status Detector::install(const std::string& name, std::string_view bytes) const {
   if (modelFolder_.empty()) {
     return badData("this server takes no models, they need --model-control explicit");
   }
   if (!isPlainName(name)) return badData("'{}' is no name of a model", name);
-  const std::string path = modelFolder_ + "/" + name + ".tflite";
-  const std::string temporary = path + ".part";
+  const std::string temporary = modelFolder_ + "/" + name + ".tflite.part";
   std::ofstream file(temporary, std::ios::binary | std::ios::trunc);
   file.write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
   file.close();
-  std::error_code error;
-  if (file) std::filesystem::rename(temporary, path, error);
-  if (!file || error) return opFailed("{} cannot be written", path);
-  return okStatus();
+  if (!file) {
+    std::error_code ignored;
+    std::filesystem::remove(temporary, ignored);
+    return opFailed("{} cannot be written", temporary);
+  }
+  const Outcome installed = service_.repository().install(name, temporary);
+  return installed.ok() ? okStatus() : badData("{}", installed.text());
 }
 
 std::string Detector::answerModel(const std::string& client, const std::string& file,
                                   std::string_view bytes) {
   const std::string name = modelOf(file);
-  const Status saved = save(name, bytes);
-  Outcome loaded = Outcome::of(saved);
-  if (saved.ok()) loaded = service_.repository().load(name);
-  if (loaded.ok()) models_[client] = name;
-  if (!loaded.ok()) logWarning("frigate: model '{}': {}", name, loaded.text());
-  return json({{"model_saved", saved.ok()}, {"model_loaded", loaded.ok()}}).dump();
+  const Status installed = install(name, bytes);
+  if (installed.ok()) models_[client] = name;
+  if (!installed.ok()) logWarning("frigate: model '{}': {}", name, installed.message());
+  return json({{"model_saved", installed.ok()}, {"model_loaded", installed.ok()}}).dump();
 }
 
 Result<Detections> Detector::detect(const std::string& client, std::string_view header,

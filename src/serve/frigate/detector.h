@@ -31,7 +31,7 @@ class Detector {
                           std::string_view bytes);
   Result<Detections> detect(const std::string& client, std::string_view header,
                             std::string_view bytes);
-  Status save(const std::string& name, std::string_view bytes) const;
+  Status install(const std::string& name, std::string_view bytes) const;
 
   Service& service_;
   const std::string modelFolder_;

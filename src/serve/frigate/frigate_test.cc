@@ -317,6 +317,25 @@ TEST_F(FrigateTest, HostileMessagesHarmNothing) {
             R"({"model_loaded":false,"model_saved":false})");
 }
 
+TEST_F(FrigateTest, BytesThatAreNoModelReplaceNothing) {
+  const auto files = [&] {
+    std::vector<std::string> names;
+    for (const auto& each : std::filesystem::directory_iterator(folder_.path() + "/models")) {
+      names.push_back(each.path().filename());
+    }
+    return names;
+  };
+  Detector detector(service_, folder_.path() + "/models");
+  for (const char* name : {"eye.tflite", "new.tflite"}) {
+    const std::string header = fmt::format(R"({{"model_data":true,"model_name":"{}"}})", name);
+    EXPECT_EQ(detector.answer("a", {header, "no model"})[0],
+              R"({"model_loaded":false,"model_saved":false})");
+  }
+  EXPECT_THAT(files(), ::testing::ElementsAre("eye.tflite"));
+  EXPECT_TRUE(service_.repository().load("eye").ok()) << "the file is the earlier one";
+  EXPECT_EQ(service_.repository().find("new", "").outcome.fault(), Fault::NOT_FOUND);
+}
+
 TEST_F(FrigateTest, TheSocketAnswersFrigatesClient) {
   ZmqServer server(Detector(service_, ""), "tcp://127.0.0.1:*", 1 << 20);
   ASSERT_TRUE(server.start().ok());

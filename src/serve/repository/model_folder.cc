@@ -84,9 +84,7 @@ Result<std::vector<FoundModel>> ModelFolder::list() const {
     if (!isPlainName(name)) continue;
     FoundModel model{name, {}, {}, {}};
     if (isFile) {
-      model.files.emplace(1, path.string());
-      model.config = existing(fs::path(path_) / (name + ".json"));
-      model.folder = path_;
+      model = withFile(name, path.string());
     } else if (entry.is_directory(error)) {
       addVersions(path, model);
       model.config = existing(path / "config.json");
@@ -97,6 +95,10 @@ Result<std::vector<FoundModel>> ModelFolder::list() const {
   std::vector<FoundModel> models;
   for (auto& [name, model] : found) models.push_back(std::move(model));
   return models;
+}
+
+FoundModel ModelFolder::withFile(const std::string& name, const std::string& file) const {
+  return {name, {{1, file}}, existing(fs::path(path_) / (name + ".json")), path_};
 }
 
 Result<FoundModel> ModelFolder::find(const std::string& name) const {

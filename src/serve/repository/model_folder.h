@@ -34,6 +34,8 @@ class ModelFolder {
   Result<std::vector<FoundModel>> list() const;
   // BAD_DATA for a name that is no plain file name, or without a model.
   Result<FoundModel> find(const std::string& name) const;
+  // The model of one version, in a file of any name, with its settings in the folder.
+  FoundModel withFile(const std::string& name, const std::string& file) const;
 
  private:
   const std::string path_;

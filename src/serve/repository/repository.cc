@@ -1,6 +1,7 @@
 #include "serve/repository/repository.h"
 
 #include <charconv>
+#include <filesystem>
 
 #include "base/log.h"
 
@@ -79,6 +80,31 @@ Outcome Repository::load(const std::string& name) {
   const Status status = loadFound(*found);
   if (!status.ok()) return {Fault::INVALID, "failed to load: " + status.message()};
   return {};
+}
+
+// `changing_` is held.
+Status Repository::loadTemporary(const std::string& name, const std::string& temporary) {
+  HALYARD_ASSIGN_OR_RETURN(auto versions, versionsToServe(folder_.withFile(name, temporary)));
+  std::error_code error;
+  const std::string file = folder_.path() + "/" + name + ".tflite";
+  std::filesystem::rename(temporary, file, error);
+  if (error) return opFailed("{} cannot be written: {}", file, error.message());
+  const std::unique_lock lock(mutex_);
+  Entry& entry = entries_[name];
+  entry.versions.swap(versions);  // freed after the lock, as above
+  entry.reason.clear();
+  return okStatus();
+}
+
+Outcome Repository::install(const std::string& name, const std::string& temporary) {
+  const std::lock_guard changing(changing_);
+  const Status status = options_.mayChange
+                            ? loadTemporary(name, temporary)
+                            : badData("this server does not let clients install models");
+  if (status.ok()) return {};
+  std::error_code ignored;
+  std::filesystem::remove(temporary, ignored);
+  return {Fault::INVALID, "failed to load: " + status.message()};
 }
 
 Outcome Repository::unload(const std::string& name) {

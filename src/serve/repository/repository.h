@@ -40,6 +40,9 @@ class Repository {
   // Loads a model, or loads it again. The earlier one serves until the new one is ready, and also
   // if the new one fails. Blocks. UNSUPPORTED unless clients may change the repository.
   Outcome load(const std::string& name);
+  // Loads version 1 of a model from a temporary file in the folder of models. After a success the
+  // file gets the name NAME.tflite. After a failure it is removed, and nothing else changes.
+  Outcome install(const std::string& name, const std::string& temporary);
   // Takes a model out. Requests that it has are still answered.
   Outcome unload(const std::string& name);
 
@@ -67,6 +70,7 @@ class Repository {
     bool loading = false;
   };
   Status loadFound(const FoundModel& found);
+  Status loadTemporary(const std::string& name, const std::string& temporary);
   Result<std::map<uint64_t, std::shared_ptr<ServedModel>>> versionsToServe(
       const FoundModel& found) const;
 
