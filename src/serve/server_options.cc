@@ -85,7 +85,7 @@ void addLimitOptions(CLI::App& app, ServerOptions& options) {
       ->check(CLI::Range(size_t{1} << 10, size_t{1} << 30))
       ->option_text("N");
   app.add_option("--max-connections", options.http.connections.connections,
-                 "HTTP connections at once (default 256)")
+                 "HTTP connections, and gRPC streams, at once (default 256 each)")
       ->check(CLI::Range(1, 10'000))
       ->option_text("N");
   app.add_option("--client-rate", options.clientLimits.requestsPerSecond,
@@ -129,6 +129,7 @@ GrpcOptions grpcOptionsOf(const ServerOptions& options) {
           options.grpcPort,
           options.http.maxBodyBytes,
           options.http.maxBytesInFlight,
+          options.http.connections.connections,
           options.http.tls.certificate,
           options.http.tls.key};
 }

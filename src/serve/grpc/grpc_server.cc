@@ -12,6 +12,8 @@
 #include <thread>
 #include <vector>
 
+#include "serve/grpc/bounded_message.h"
+#include "serve/grpc/grpc_guards.h"
 #include "serve/grpc/messages.h"
 #include "serve/grpc/service_methods.h"
 #include "serve/protocol/trace_context.h"
@@ -23,7 +25,8 @@ namespace {
 // one of them always receives.
 constexpr size_t kThreads = 8;
 constexpr int kRequestsAhead = 16;            // that wait for the next clients
-constexpr int kMostStreams = 1024;            // of one connection
+constexpr int kMostCalls = 1024;              // of one connection
+constexpr int kThreadsOfOthers = 64;          // of gRPC, for the methods that are no stream
 constexpr std::chrono::minutes kPatience{5};  // for requests in flight at the end
 
 // gRPC cancels requests that come during its shutdown. So before it, requests are refused with
@@ -112,16 +115,18 @@ class Event {
 // of its events: its answer is sent, and gRPC has finished or cancelled it.
 class InferCall : public Event {
  public:
-  InferCall(ServiceMethods& methods, Service& service, Clients& clients, Gate& gate,
-            grpc::ServerCompletionQueue& queue)
+  InferCall(ServiceMethods& methods, Service& service, Clients& clients, GrpcGuards& guards,
+            Gate& gate, grpc::ServerCompletionQueue& queue)
       : methods_(methods),
         service_(service),
         clients_(clients),
+        guards_(guards),
         gate_(gate),
         queue_(queue),
-        writer_(&context_) {
+        writer_(&context_),
+        sending_(guards.sends, context_) {
     context_.AsyncNotifyWhenDone(static_cast<Event*>(&done_));
-    methods_.RequestModelInfer(&context_, &message_, &writer_, &queue_, &queue_, tag());
+    methods_.requestModelInfer(&context_, &received_, &writer_, queue_, tag());
   }
 
   // The arrival, or the end of the answer.
@@ -138,7 +143,7 @@ class InferCall : public Event {
       leave();
       return;
     }
-    new InferCall(methods_, service_, clients_, gate_, queue_);
+    new InferCall(methods_, service_, clients_, guards_, gate_, queue_);
     start();
   }
 
@@ -161,24 +166,19 @@ class InferCall : public Event {
     if (--events_ == 0) delete this;
   }
 
-  void start() {
-    const Clock::time_point arrival = Clock::now();
-    isAnswered_ = true;  // so the next event ends the call
-    if (!gate_.pass()) {
-      fail({Fault::UNAVAILABLE, "the server shuts down"});
-      return;
-    }
-    const Outcome admitted =
-        clients_.admit(authorizationOf(context_), addressOf(context_), ticket_);
-    if (!admitted.ok()) {
-      fail(admitted);
-      return;
-    }
+  // Fills the request from the bytes that are received.
+  Outcome prepare(Clock::time_point arrival) {
+    if (!gate_.pass()) return {Fault::UNAVAILABLE, "the server shuts down"};
+    Outcome outcome = clients_.admit(authorizationOf(context_), addressOf(context_), ticket_);
+    if (!outcome.ok()) return outcome;
+    Result<MessageFacts> facts = factsOf(received_);
+    if (!facts.ok()) return Outcome::of(facts.status());
+    outcome = parseWithin(guards_.memory, *facts, received_, memory_, message_);
+    if (!outcome.ok()) return outcome;
     Result<InferRequest> request = requestOf(message_, arrival);
     if (!request.ok()) {
       Status status = request.takeStatus();
-      fail(Outcome::of(status.annotate(fmt::format("model '{}'", message_.model_name()))));
-      return;
+      return Outcome::of(status.annotate(fmt::format("model '{}'", message_.model_name())));
     }
     request_ = std::move(*request);
     if (const auto deadline = deadlineOf(context_)) {
@@ -186,26 +186,53 @@ class InferCall : public Event {
     }
     request_.trace = traceOf(metadataOf(context_, "traceparent"));
     request_.isAbandoned = [this] { return isCancelled_.load(); };
-    // The answer may end this call before infer() returns.
-    const Computing computing(gate_.computing);
-    request_.mayComputeHere = computing.mayCompute();
-    service_.infer(request_, arrival, [this](InferAnswer answer) { finish(std::move(answer)); });
+    return {};
+  }
+
+  void start() {
+    const Clock::time_point arrival = Clock::now();
+    isAnswered_ = true;  // so the next event ends the call
+    Outcome outcome;
+    try {
+      outcome = prepare(arrival);
+      if (outcome.ok()) {
+        // The answer may end this call before infer() returns.
+        const Computing computing(gate_.computing);
+        request_.mayComputeHere = computing.mayCompute();
+        service_.infer(request_, arrival,
+                       [this](InferAnswer answer) { finish(std::move(answer)); });
+        return;
+      }
+    } catch (const std::exception& error) {
+      outcome = exhaustionOf(error);
+    }
+    fail(outcome);
   }
 
   // Another thread may delete this call as soon as its answer is on the way.
   void fail(const Outcome& outcome) {
     Gate& gate = gate_;
+    ticket_.reset();
+    received_.Clear();
     writer_.FinishWithError(grpcStatusOf(outcome, context_), tag());
     gate.end();
   }
 
   void finish(InferAnswer answer) {
     ticket_.reset();
-    if (!answer.outcome.ok()) {
-      fail(answer.outcome);
+    Outcome outcome = answer.outcome;
+    try {
+      if (outcome.ok()) fillResponse(request_, std::move(answer), response_);
+    } catch (const std::exception& error) {
+      outcome = exhaustionOf(error);
+    }
+    if (!outcome.ok()) {
+      fail(outcome);
       return;
     }
-    fillResponse(request_, std::move(answer), response_);
+    const size_t bytes = response_.ByteSizeLong();
+    guards_.memory.add(bytes, memory_);
+    sending_.begin(bytes);
     Gate& gate = gate_;
     writer_.Finish(response_, grpc::Status::OK, tag());
     gate.end();
@@ -214,12 +241,16 @@ class InferCall : public Event {
   ServiceMethods& methods_;
   Service& service_;
   Clients& clients_;
+  GrpcGuards& guards_;
   Gate& gate_;
   grpc::ServerCompletionQueue& queue_;
   grpc::ServerContext context_;
+  grpc::ByteBuffer received_;
+  MemoryBudget::Share memory_;
   inference::ModelInferRequest message_;
   inference::ModelInferResponse response_;
   grpc::ServerAsyncResponseWriter<inference::ModelInferResponse> writer_;
+  SendWatch::Entry sending_;
   InferRequest request_;
   Clients::Ticket ticket_;
   Done done_{*this};
@@ -244,7 +275,8 @@ class GrpcServer::Implementation {
       : service_(service),
         clients_(clients),
         options_(std::move(options)),
-        methods_(service, clients) {}
+        guards_(options_.maxBytesInFlight, options_.maxStreams, options_.sendTime),
+        methods_(service, clients, guards_) {}
 
   Status start() {
     HALYARD_ASSIGN_OR_RETURN(const auto credentials, credentialsOf(options_));
@@ -254,11 +286,13 @@ class GrpcServer::Implementation {
     builder.AddListeningPort(address, credentials, &port_);
     // A second server at the same port would get a part of the requests.
     builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
-    builder.AddChannelArgument(GRPC_ARG_MAX_CONCURRENT_STREAMS, kMostStreams);
+    builder.AddChannelArgument(GRPC_ARG_MAX_CONCURRENT_STREAMS, kMostCalls);
     builder.SetMaxReceiveMessageSize(static_cast<int>(options_.maxMessageBytes));
     builder.SetMaxSendMessageSize(-1);
     builder.SetResourceQuota(
-        grpc::ResourceQuota("halyard-serve").Resize(options_.maxBytesInFlight));
+        grpc::ResourceQuota("halyard-serve")
+            .Resize(options_.maxBytesInFlight)
+            .SetMaxThreads(static_cast<int>(options_.maxStreams) + kThreadsOfOthers));
     builder.RegisterService(&methods_);
     queue_ = builder.AddCompletionQueue();
     server_ = builder.BuildAndStart();
@@ -266,7 +300,7 @@ class GrpcServer::Implementation {
       return makeStatus(ResultCode::OP_FAILED, "gRPC cannot listen at {}", address);
     }
     for (int i = 0; i < kRequestsAhead; ++i) {
-      new InferCall(methods_, service_, clients_, gate_, *queue_);
+      new InferCall(methods_, service_, clients_, guards_, gate_, *queue_);
     }
     for (size_t i = 0; i < kThreads; ++i) threads_.emplace_back([this] { work(); });
     return okStatus();
@@ -307,6 +341,7 @@ class GrpcServer::Implementation {
   Service& service_;
   Clients& clients_;
   const GrpcOptions options_;
+  GrpcGuards guards_;
   ServiceMethods methods_;
   Gate gate_;
   std::unique_ptr<grpc::ServerCompletionQueue> queue_;

@@ -3,6 +3,7 @@
 // Ownership: owns its threads. The service and the clients outlive it.
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <memory>
 #include <string>
@@ -17,9 +18,11 @@ struct GrpcOptions {
   std::string host = "127.0.0.1";
   int port = 8001;                            // 0: any
   size_t maxMessageBytes = size_t{64} << 20;  // of one request
-  size_t maxBytesInFlight = size_t{1} << 30;  // of all requests, as gRPC counts them
+  size_t maxBytesInFlight = size_t{1} << 30;  // that gRPC has received, and of parsed requests
+  size_t maxStreams = 256;                    // each has two threads
   std::string certificate;                    // PEM, a file; empty: no TLS
   std::string key;
+  std::chrono::milliseconds sendTime{60'000};   // for an answer; large ones get more
 };
 
 class GrpcServer {

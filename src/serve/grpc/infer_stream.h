@@ -2,6 +2,9 @@
 // Thread safety: run() belongs to one thread; end() may come from any thread.
 // Ownership: borrows all its arguments; run() returns after the last answer.
 //
+// It takes two threads, and charges the memory of its requests and answers to a budget. A client
+// that does not take its answers is cancelled.
+//
 // The requests are computed as they come, together where they can be. The answers have the order of
 // the requests, as Triton's have for models with one answer to a request.
 #pragma once
@@ -15,6 +18,8 @@
 #include <mutex>
 
 #include "serve/access/clients.h"
+#include "serve/grpc/bounded_message.h"
+#include "serve/grpc/grpc_guards.h"
 #include "serve/grpc/inference.grpc.pb.h"
 #include "serve/service/service.h"
 
@@ -22,10 +27,15 @@ namespace halyard::serve {
 
 class InferStream {
  public:
-  using Peer =
-      grpc::ServerReaderWriter<inference::ModelStreamInferResponse, inference::ModelInferRequest>;
-  InferStream(Service& service, Clients& clients, grpc::ServerContext& context, Peer& peer)
-      : service_(service), clients_(clients), context_(context), peer_(peer) {}
+  using Peer = grpc::ServerReaderWriter<inference::ModelStreamInferResponse, grpc::ByteBuffer>;
+  InferStream(Service& service, Clients& clients, GrpcGuards& guards, grpc::ServerContext& context,
+              Peer& peer)
+      : service_(service),
+        clients_(clients),
+        guards_(guards),
+        context_(context),
+        peer_(peer),
+        sending_(guards.sends, context) {}
 
   // Answers all requests until the client ends the stream. A request that fails does not end it.
   void run();
@@ -35,8 +45,11 @@ class InferStream {
  private:
   // A request, from its arrival until its answer is written.
   struct Slot {
+    grpc::ByteBuffer received;
+    size_t bytes = 0;  // that are received
+    std::string id;    // of the request
+    MemoryBudget::Share memory;
     inference::ModelInferRequest message;
-    size_t bytes = 0;  // of the message
     InferRequest request;
     Clients::Ticket ticket;
     inference::ModelStreamInferResponse response;
@@ -45,14 +58,17 @@ class InferStream {
 
   bool readOne();
   void start(Slot& slot);
+  Outcome prepare(Slot& slot, Clock::time_point arrival);
   void finish(Slot& slot, InferAnswer answer);
   void write();
   void watchClient();
 
   Service& service_;
   Clients& clients_;
+  GrpcGuards& guards_;
   grpc::ServerContext& context_;
   Peer& peer_;
+  SendWatch::Entry sending_;
   std::mutex mutex_;
   std::condition_variable changed_;
   std::deque<std::unique_ptr<Slot>> slots_;  // in the order of the requests

@@ -8,7 +8,6 @@
 namespace halyard::serve {
 namespace {
 
-constexpr int kMostTensors = 1024;
 constexpr int kMaxShapeRank = 16;
 
 using Contents = inference::InferTensorContents;

@@ -10,6 +10,8 @@
 
 namespace halyard::serve {
 
+inline constexpr int kMostTensors = 1024;  // of each kind, of a request
+
 // The message is hostile until it is validated. BAD_DATA names the input and the fault.
 Result<InferRequest> requestOf(const inference::ModelInferRequest& message,
                                Clock::time_point arrival);

@@ -1,10 +1,45 @@
 #include "serve/grpc/service_methods.h"
 
+#include <grpc/byte_buffer.h>
+
+#include <system_error>
+
 #include "serve/grpc/messages.h"
 
 namespace halyard::serve {
 
 using grpc::ServerContext;
+
+#define HALYARD_METHOD(name) "/inference.GRPCInferenceService/" name
+
+namespace {
+
+constexpr size_t kMostBytes = size_t{64} << 10;  // of a request that has no tensors
+
+// Refuses large requests before they are parsed.
+class SmallRequests : public grpc::internal::MethodHandler {
+ public:
+  explicit SmallRequests(std::unique_ptr<grpc::internal::MethodHandler> handler)
+      : handler_(std::move(handler)) {}
+
+  void RunHandler(const HandlerParameter& parameter) override { handler_->RunHandler(parameter); }
+
+  // Takes `bytes`, as all handlers do.
+  void* Deserialize(grpc_call* call, grpc_byte_buffer* bytes, grpc::Status* status,
+                    void** data) override {
+    const size_t size = bytes == nullptr ? 0 : grpc_byte_buffer_length(bytes);
+    if (size <= kMostBytes) return handler_->Deserialize(call, bytes, status, data);
+    grpc_byte_buffer_destroy(bytes);
+    *status = {grpc::StatusCode::RESOURCE_EXHAUSTED,
+               fmt::format("the request has {} bytes, expected at most {}", size, kMostBytes)};
+    return nullptr;
+  }
+
+ private:
+  const std::unique_ptr<grpc::internal::MethodHandler> handler_;
+};
+
+}  // namespace
 
 grpc::Status grpcStatusOf(const Outcome& outcome, ServerContext& context) {
   if (outcome.ok()) return grpc::Status::OK;
@@ -22,11 +57,61 @@ std::string metadataOf(const ServerContext& context, const char* name) {
   return {found->second.data(), found->second.size()};
 }
 
-// "ipv4:127.0.0.1:1234" becomes "127.0.0.1", as for HTTP.
-std::string addressOf(const ServerContext& context) {
-  const std::string peer = context.peer();
+// "ipv4:127.0.0.1:1234" becomes "127.0.0.1", and "ipv6:%5B::1%5D:1234" becomes "::1", as for HTTP.
+std::string addressOfPeer(const std::string& peer) {
   const size_t begin = peer.find(':') + 1;
-  return peer.substr(begin, peer.rfind(':') - begin);
+  std::string_view address = std::string_view(peer).substr(begin, peer.rfind(':') - begin);
+  for (const std::string_view open : {"%5B", "["}) {
+    if (address.starts_with(open)) address.remove_prefix(open.size());
+  }
+  for (const std::string_view close : {"%5D", "]"}) {
+    if (address.ends_with(close)) address.remove_suffix(close.size());
+  }
+  return std::string(address);
+}
+
+std::string addressOf(const ServerContext& context) { return addressOfPeer(context.peer()); }
+
+template <typename Request, typename Response>
+void ServiceMethods::add(const char* path, Method<Request, Response> method) {
+  auto handler =
+      std::make_unique<grpc::internal::RpcMethodHandler<ServiceMethods, Request, Response>>(
+          [method](ServiceMethods* self, ServerContext* context, const Request* request,
+                   Response* response) { return (self->*method)(context, request, response); },
+          this);
+  AddMethod(new grpc::internal::RpcServiceMethod(path, grpc::internal::RpcMethod::NORMAL_RPC,
+                                                 new SmallRequests(std::move(handler))));
+}
+
+ServiceMethods::ServiceMethods(serve::Service& service, Clients& clients, GrpcGuards& guards)
+    : service_(service), clients_(clients), guards_(guards) {
+  using Self = ServiceMethods;
+  using grpc::internal::RpcMethod;
+  using grpc::internal::RpcServiceMethod;
+  // The first method has the index 0. Without a handler it is asynchronous.
+  AddMethod(new RpcServiceMethod(HALYARD_METHOD("ModelInfer"), RpcMethod::NORMAL_RPC, nullptr));
+  MarkMethodRaw(inferIndex_);
+  AddMethod(new RpcServiceMethod(
+      HALYARD_METHOD("ModelStreamInfer"), RpcMethod::BIDI_STREAMING,
+      new grpc::internal::BidiStreamingHandler<Self, grpc::ByteBuffer,
+                                               inference::ModelStreamInferResponse>(
+          [](Self* self, ServerContext* context, InferStream::Peer* peer) {
+            return self->ModelStreamInfer(context, peer);
+          },
+          this)));
+  add(HALYARD_METHOD("ServerLive"), &Self::ServerLive);
+  add(HALYARD_METHOD("ServerReady"), &Self::ServerReady);
+  add(HALYARD_METHOD("ServerMetadata"), &Self::ServerMetadata);
+  add(HALYARD_METHOD("ModelReady"), &Self::ModelReady);
+  add(HALYARD_METHOD("ModelMetadata"), &Self::ModelMetadata);
+  add(HALYARD_METHOD("ModelConfig"), &Self::ModelConfig);
+  add(HALYARD_METHOD("ModelStatistics"), &Self::ModelStatistics);
+  add(HALYARD_METHOD("RepositoryIndex"), &Self::RepositoryIndex);
+  add(HALYARD_METHOD("RepositoryModelLoad"), &Self::RepositoryModelLoad);
+  add(HALYARD_METHOD("RepositoryModelUnload"), &Self::RepositoryModelUnload);
+  add(HALYARD_METHOD("SystemSharedMemoryStatus"), &Self::SystemSharedMemoryStatus);
+  add(HALYARD_METHOD("SystemSharedMemoryRegister"), &Self::SystemSharedMemoryRegister);
+  add(HALYARD_METHOD("SystemSharedMemoryUnregister"), &Self::SystemSharedMemoryUnregister);
 }
 
 grpc::Status ServiceMethods::check(ServerContext& context) const {
@@ -191,16 +276,35 @@ grpc::Status ServiceMethods::SystemSharedMemoryUnregister(
   return grpcStatusOf(service_.regions().remove(request->name()), *context);
 }
 
+ServiceMethods::Listed::Listed(ServiceMethods& methods, InferStream& stream)
+    : methods_(methods), stream_(stream) {
+  const std::lock_guard lock(methods_.streamsMutex_);
+  if (methods_.streams_.size() >= methods_.guards_.mostStreams) return;
+  isListed_ = methods_.streams_.insert(&stream_).second;
+  if (methods_.streamsEnd_) stream_.end();
+}
+
+ServiceMethods::Listed::~Listed() {
+  const std::lock_guard lock(methods_.streamsMutex_);
+  methods_.streams_.erase(&stream_);
+}
+
 grpc::Status ServiceMethods::ModelStreamInfer(ServerContext* context, InferStream::Peer* peer) {
-  InferStream stream(service_, clients_, *context, *peer);
-  {
-    const std::lock_guard lock(streamsMutex_);
-    streams_.insert(&stream);
-    if (streamsEnd_) stream.end();
+  grpc::Status status = check(*context);
+  if (!status.ok()) return status;
+  InferStream stream(service_, clients_, guards_, *context, *peer);
+  const Listed listed(*this, stream);
+  if (!listed.isListed()) {
+    return {grpc::StatusCode::RESOURCE_EXHAUSTED,
+            fmt::format("there are {} streams already, expected at most {}", guards_.mostStreams,
+                        guards_.mostStreams)};
   }
-  stream.run();
-  const std::lock_guard lock(streamsMutex_);
-  streams_.erase(&stream);
+  try {
+    stream.run();
+  } catch (const std::system_error& error) {  // there is no thread for it
+    return {grpc::StatusCode::RESOURCE_EXHAUSTED,
+            fmt::format("the stream cannot begin: {}", error.what())};
+  }
   return grpc::Status::OK;
 }
 

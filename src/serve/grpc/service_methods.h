@@ -23,55 +23,64 @@ std::string metadataOf(const grpc::ServerContext& context, const char* name);
 inline std::string authorizationOf(const grpc::ServerContext& context) {
   return metadataOf(context, "authorization");
 }
-// The client's address without its port.
+// The address in a peer of gRPC, without its port.
+std::string addressOfPeer(const std::string& peer);
 std::string addressOf(const grpc::ServerContext& context);
 
 // ModelInfer is asynchronous, see grpc_server.cc. The other methods run in threads of gRPC.
-class ServiceMethods : public inference::GRPCInferenceService::WithAsyncMethod_ModelInfer<
-                           inference::GRPCInferenceService::Service> {
+//
+// The messages of ModelInfer and of the stream arrive as bytes, so that a client is admitted before
+// its message is parsed. Those of the other methods are refused beyond 64 KiB.
+class ServiceMethods : public grpc::Service {
  public:
-  // The base has a class of the name Service, too.
-  ServiceMethods(serve::Service& service, Clients& clients)
-      : service_(service), clients_(clients) {}
+  // The base has a member of the name Service, too.
+  ServiceMethods(serve::Service& service, Clients& clients, GrpcGuards& guards);
+
+  // Asks for the next ModelInfer, as a generated service does.
+  void requestModelInfer(grpc::ServerContext* context, grpc::ByteBuffer* message,
+                         grpc::ServerAsyncResponseWriter<inference::ModelInferResponse>* writer,
+                         grpc::ServerCompletionQueue& queue, void* tag) {
+    RequestAsyncUnary(inferIndex_, context, message, writer, &queue, &queue, tag);
+  }
 
   grpc::Status ServerLive(grpc::ServerContext* context, const inference::ServerLiveRequest* request,
-                          inference::ServerLiveResponse* response) override;
+                          inference::ServerLiveResponse* response);
   grpc::Status ServerReady(grpc::ServerContext* context,
                            const inference::ServerReadyRequest* request,
-                           inference::ServerReadyResponse* response) override;
+                           inference::ServerReadyResponse* response);
   grpc::Status ModelReady(grpc::ServerContext* context, const inference::ModelReadyRequest* request,
-                          inference::ModelReadyResponse* response) override;
+                          inference::ModelReadyResponse* response);
   grpc::Status ServerMetadata(grpc::ServerContext* context,
                               const inference::ServerMetadataRequest* request,
-                              inference::ServerMetadataResponse* response) override;
+                              inference::ServerMetadataResponse* response);
   grpc::Status ModelMetadata(grpc::ServerContext* context,
                              const inference::ModelMetadataRequest* request,
-                             inference::ModelMetadataResponse* response) override;
-  grpc::Status ModelStreamInfer(grpc::ServerContext* context, InferStream::Peer* peer) override;
+                             inference::ModelMetadataResponse* response);
+  grpc::Status ModelStreamInfer(grpc::ServerContext* context, InferStream::Peer* peer);
   grpc::Status ModelConfig(grpc::ServerContext* context,
                            const inference::ModelConfigRequest* request,
-                           inference::ModelConfigResponse* response) override;
+                           inference::ModelConfigResponse* response);
   grpc::Status ModelStatistics(grpc::ServerContext* context,
                                const inference::ModelStatisticsRequest* request,
-                               inference::ModelStatisticsResponse* response) override;
+                               inference::ModelStatisticsResponse* response);
   grpc::Status RepositoryIndex(grpc::ServerContext* context,
                                const inference::RepositoryIndexRequest* request,
-                               inference::RepositoryIndexResponse* response) override;
+                               inference::RepositoryIndexResponse* response);
   grpc::Status RepositoryModelLoad(grpc::ServerContext* context,
                                    const inference::RepositoryModelLoadRequest* request,
-                                   inference::RepositoryModelLoadResponse* response) override;
+                                   inference::RepositoryModelLoadResponse* response);
   grpc::Status RepositoryModelUnload(grpc::ServerContext* context,
                                      const inference::RepositoryModelUnloadRequest* request,
-                                     inference::RepositoryModelUnloadResponse* response) override;
-  grpc::Status SystemSharedMemoryStatus(
-      grpc::ServerContext* context, const inference::SystemSharedMemoryStatusRequest* request,
-      inference::SystemSharedMemoryStatusResponse* response) override;
+                                     inference::RepositoryModelUnloadResponse* response);
+  grpc::Status SystemSharedMemoryStatus(grpc::ServerContext* context,
+                                        const inference::SystemSharedMemoryStatusRequest* request,
+                                        inference::SystemSharedMemoryStatusResponse* response);
   grpc::Status SystemSharedMemoryRegister(
       grpc::ServerContext* context, const inference::SystemSharedMemoryRegisterRequest* request,
-      inference::SystemSharedMemoryRegisterResponse* response) override;
+      inference::SystemSharedMemoryRegisterResponse* response);
   grpc::Status SystemSharedMemoryUnregister(
       grpc::ServerContext* context, const inference::SystemSharedMemoryUnregisterRequest* request,
-      inference::SystemSharedMemoryUnregisterResponse* response) override;
+      inference::SystemSharedMemoryUnregisterResponse* response);
 
   // Refuses further requests of streams, and ends each stream after those that it has.
   void endStreams();
@@ -81,8 +90,30 @@ class ServiceMethods : public inference::GRPCInferenceService::WithAsyncMethod_M
   grpc::Status find(grpc::ServerContext& context, const std::string& name,
                     const std::string& version, std::shared_ptr<ServedModel>& model) const;
 
+  template <typename Request, typename Response>
+  using Method = grpc::Status (ServiceMethods::*)(grpc::ServerContext*, const Request*, Response*);
+  template <typename Request, typename Response>
+  void add(const char* path, Method<Request, Response> method);
+
+  // A stream that endStreams() may end, while it runs.
+  class Listed {
+   public:
+    Listed(ServiceMethods& methods, InferStream& stream);
+    ~Listed();
+    Listed(const Listed&) = delete;
+    Listed& operator=(const Listed&) = delete;
+    bool isListed() const { return isListed_; }  // false if there are too many
+
+   private:
+    ServiceMethods& methods_;
+    InferStream& stream_;
+    bool isListed_ = false;
+  };
+
   serve::Service& service_;
   Clients& clients_;
+  GrpcGuards& guards_;
+  int inferIndex_ = 0;
   std::mutex streamsMutex_;
   std::set<InferStream*> streams_;
   bool streamsEnd_ = false;
