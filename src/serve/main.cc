@@ -1,6 +1,7 @@
 // halyard-serve: serves models over the network. `halyard serve` starts it.
 #include <halyard/halyard.h>
 #include <signal.h>
+#include <sys/resource.h>
 
 #include <cstdio>
 #include <thread>
@@ -39,6 +40,15 @@ sigset_t blockEnd() {
   ::sigaddset(&signals, SIGINT);
   ::pthread_sigmask(SIG_BLOCK, &signals, nullptr);
   return signals;
+}
+
+// Each connection is a descriptor. The default limit is low only because select() supports at most
+// 1,024.
+void allowDescriptors() {
+  rlimit limit{};
+  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
+  limit.rlim_cur = limit.rlim_max;
+  (void)::setrlimit(RLIMIT_NOFILE, &limit);
 }
 
 // Prints the ports and the models.
@@ -103,6 +113,7 @@ int main(int argc, char** argv) {
     }
     return report(halyard::badData("{}", halyard::command_line::errorText(error)), kMisuse);
   }
+  allowDescriptors();
   const sigset_t signals = blockEnd();
   const Status checked = serve::checkServerOptions(options);
   if (!checked.ok()) {

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "serve/grpc/bounded_message.h"
+#include "serve/grpc/connection_acceptor.h"
 #include "serve/grpc/grpc_guards.h"
 #include "serve/grpc/messages.h"
 #include "serve/grpc/service_methods.h"
@@ -28,6 +29,10 @@ constexpr int kRequestsAhead = 16;            // that wait for the next clients
 constexpr int kMostCalls = 1024;              // of one connection
 constexpr int kThreadsOfOthers = 64;          // of gRPC, for the methods that are no stream
 constexpr std::chrono::minutes kPatience{5};  // for requests in flight at the end
+
+// A client that is silent for so long must answer a ping, or its connection ends.
+constexpr std::chrono::milliseconds kTimeOfSilence{60'000};
+constexpr std::chrono::milliseconds kTimeOfAnswer{20'000};
 
 // gRPC cancels requests that come during its shutdown. So before it, requests are refused with
 // UNAVAILABLE, until no request has come for some time.
@@ -282,10 +287,13 @@ class GrpcServer::Implementation {
     HALYARD_ASSIGN_OR_RETURN(const auto credentials, credentialsOf(options_));
     grpc::EnableDefaultHealthCheckService(true);
     grpc::ServerBuilder builder;
-    const std::string address = fmt::format("{}:{}", options_.host, options_.port);
-    builder.AddListeningPort(address, credentials, &port_);
-    // A second server at the same port would get a part of the requests.
-    builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
+    HALYARD_RETURN_IF_ERROR(acceptor_.listen(options_.host, options_.port));
+    auto receiver = builder.experimental().AddExternalConnectionAcceptor(
+        grpc::ServerBuilder::experimental_type::ExternalConnectionType::FROM_FD, credentials);
+    builder.AddChannelArgument(GRPC_ARG_MAX_CONNECTION_IDLE_MS,
+                               static_cast<int>(options_.idleTime.count()));
+    builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIME_MS, kTimeOfSilence.count());
+    builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, kTimeOfAnswer.count());
     builder.AddChannelArgument(GRPC_ARG_MAX_CONCURRENT_STREAMS, kMostCalls);
     builder.SetMaxReceiveMessageSize(static_cast<int>(options_.maxMessageBytes));
     builder.SetMaxSendMessageSize(-1);
@@ -296,22 +304,22 @@ class GrpcServer::Implementation {
     builder.RegisterService(&methods_);
     queue_ = builder.AddCompletionQueue();
     server_ = builder.BuildAndStart();
-    if (!server_ || port_ == 0) {
-      return makeStatus(ResultCode::OP_FAILED, "gRPC cannot listen at {}", address);
-    }
+    if (!server_) return makeStatus(ResultCode::OP_FAILED, "gRPC cannot start");
     for (int i = 0; i < kRequestsAhead; ++i) {
       new InferCall(methods_, service_, clients_, guards_, gate_, *queue_);
     }
     for (size_t i = 0; i < kThreads; ++i) threads_.emplace_back([this] { work(); });
+    acceptor_.start(std::move(receiver));
     return okStatus();
   }
 
-  int port() const { return port_; }
+  int port() const { return acceptor_.port(); }
 
   void stop() {
     if (!server_) return;
     if (auto* health = server_->GetHealthCheckService()) health->SetServingStatus(false);
     gate_.closeAndWait();
+    acceptor_.stop();
     methods_.endStreams();
     server_->Shutdown(std::chrono::system_clock::now() + kPatience);
     gate_.endQueue();
@@ -347,7 +355,7 @@ class GrpcServer::Implementation {
   std::unique_ptr<grpc::ServerCompletionQueue> queue_;
   std::unique_ptr<grpc::Server> server_;
   std::vector<std::thread> threads_;
-  int port_ = 0;
+  ConnectionAcceptor acceptor_;
 };
 
 GrpcServer::GrpcServer(Service& service, Clients& clients, GrpcOptions options)

@@ -23,6 +23,7 @@ struct GrpcOptions {
   std::string certificate;                    // PEM, a file; empty: no TLS
   std::string key;
   std::chrono::milliseconds sendTime{60'000};   // for an answer; large ones get more
+  std::chrono::milliseconds idleTime{300'000};  // of a connection without calls
 };
 
 class GrpcServer {

@@ -4,10 +4,14 @@
 #include <gmock/gmock.h>
 #include <grpcpp/grpcpp.h>
 #include <gtest/gtest.h>
+#include <netinet/in.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
 
 #include <thread>
 
 #include "base/temporary_folder_for_test.h"
+#include "halyard/driver/unique_fd.h"
 #include "serve/grpc/inference.grpc.pb.h"
 #include "serve/grpc/service_methods.h"
 #include "serve/models_for_test.h"
@@ -371,6 +375,52 @@ TEST_F(GrpcServerTest, RequestsWithoutTensorsAreSmall) {
   const grpc::Status refused = stub_->RepositoryModelLoad(&context, request, &response);
   EXPECT_EQ(refused.error_code(), grpc::StatusCode::RESOURCE_EXHAUSTED);
   EXPECT_EQ(refused.error_message(), "the request has 70004 bytes, expected at most 65536");
+}
+
+// Lets the process have few descriptors, and opens connections until there are no more.
+class FewDescriptors {
+ public:
+  FewDescriptors() {
+    EXPECT_EQ(::getrlimit(RLIMIT_NOFILE, &before_), 0);
+    rlimit few = before_;
+    few.rlim_cur = 256;
+    EXPECT_EQ(::setrlimit(RLIMIT_NOFILE, &few), 0);
+  }
+  ~FewDescriptors() { ::setrlimit(RLIMIT_NOFILE, &before_); }
+
+  static std::vector<UniqueFd> connectionsTo(int port) {
+    sockaddr_in address = {};
+    address.sin_family = AF_INET;
+    address.sin_port = htons(static_cast<uint16_t>(port));
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    std::vector<UniqueFd> connections;
+    while (true) {
+      UniqueFd next(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+      if (next.get() < 0) return connections;
+      const auto* const to = reinterpret_cast<const sockaddr*>(&address);
+      if (::connect(next.get(), to, sizeof(address)) == 0) connections.push_back(std::move(next));
+    }
+  }
+
+ private:
+  rlimit before_ = {};
+};
+
+TEST_F(GrpcServerTest, ItServesAgainAfterAWantOfDescriptors) {
+  const FewDescriptors few;
+  start();
+  {
+    const std::vector<UniqueFd> connections = FewDescriptors::connectionsTo(server_->port());
+    EXPECT_GT(connections.size(), 64u);
+    // The listener finds no descriptor for the last connections.
+    std::this_thread::sleep_for(std::chrono::milliseconds(300));
+  }
+  ClientContext context;
+  context.set_wait_for_ready(true);
+  context.set_deadline(std::chrono::system_clock::now() + std::chrono::seconds(30));
+  inference::ModelInferResponse response;
+  const grpc::Status status = stub_->ModelInfer(&context, rawRequest({1, 2, 3}), &response);
+  EXPECT_TRUE(status.ok()) << status.error_message();
 }
 
 TEST(GrpcPeer, TheAddressHasTheFormOfHttp) {
