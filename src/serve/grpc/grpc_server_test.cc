@@ -322,8 +322,13 @@ TEST_F(GrpcServerTest, AStreamThatTakesNoAnswersIsCancelled) {
   options.maxStreams = 1;
   options.sendTime = std::chrono::milliseconds(200);
   start(options);
+  grpc::ChannelArguments smallWindow;
+  smallWindow.SetInt(GRPC_ARG_HTTP2_BDP_PROBE, 0);
+  const auto idler = inference::GRPCInferenceService::NewStub(
+      grpc::CreateCustomChannel("127.0.0.1:" + std::to_string(server_->port()),
+                                grpc::InsecureChannelCredentials(), smallWindow));
   ClientContext context;
-  const auto stream = stub_->ModelStreamInfer(&context);
+  const auto stream = idler->ModelStreamInfer(&context);
   inference::ModelInferRequest request = rawRequest({1, 2, 3});
   request.set_id(std::string(200'000, 'i'));  // and so long are the answers
   for (int i = 0; i < 4; ++i) stream->Write(request);
