@@ -316,11 +316,10 @@ TEST_F(FencedExecutionTest, ClientMayEndWhileAnExecutionStarts) {
 // The thread of the end may be one that serves all clients.
 TEST_F(FencedExecutionTest, ARunThatDoesNotHappenIsDestroyedByTheExecutor) {
   const NewFence never = createFence().value();
-  std::promise<std::thread::id> destroyed;
+  const auto destroyed = std::make_shared<std::promise<std::thread::id>>();
   std::stop_source client;
-  std::shared_ptr<void> model(&destroyed, [](std::promise<std::thread::id>* to) {
-    to->set_value(std::this_thread::get_id());
-  });
+  std::shared_ptr<void> model(
+      nullptr, [destroyed](std::nullptr_t) { destroyed->set_value(std::this_thread::get_id()); });
   FencedCall call{.run = [model](const ExecuteOptions&) { return ExecutionResult{}; },
                   .options = {},
                   .duration = {},
@@ -332,7 +331,7 @@ TEST_F(FencedExecutionTest, ARunThatDoesNotHappenIsDestroyedByTheExecutor) {
   ASSERT_TRUE(result.status.ok());
   model.reset();
   client.request_stop();
-  EXPECT_NE(destroyed.get_future().get(), std::this_thread::get_id());
+  EXPECT_NE(destroyed->get_future().get(), std::this_thread::get_id());
 }
 
 TEST_F(FencedExecutionTest, AnythingMayBeLetGoOfFirst) {
