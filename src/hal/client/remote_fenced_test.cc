@@ -5,6 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <signal.h>
+#include <sys/eventfd.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
 
@@ -85,6 +86,25 @@ class RemoteFencedTest : public ::testing::Test {
   const SharedMemoryPtr b_ = memoryOf({10, 20, 30, 40});
   const SharedMemoryPtr out_ = memoryOf({0, 0, 0, 0});
 };
+
+// The driver tells kinds of descriptors apart within its sandbox.
+TEST_F(RemoteFencedTest, ASandboxedDriverKnowsTheKindsOfFences) {
+  const auto device = open("one");
+  const auto prepared = prepare(*device);
+  const UniqueFd event(::eventfd(0, EFD_CLOEXEC));
+  int ends[2];
+  ASSERT_EQ(::pipe2(ends, O_CLOEXEC), 0);
+  const UniqueFd reading(ends[0]);
+  const UniqueFd writing(ends[1]);
+  const FencedResult result = prepared->executeFenced(
+      sumRequest(a_, b_, out_), std::vector<int>{event.get(), reading.get()}, {}, std::nullopt);
+  ASSERT_TRUE(result.status.ok()) << result.status.toString();
+  EXPECT_EQ(fenceState(result.fence.get()).value(), FenceState::PENDING);
+  ASSERT_EQ(::eventfd_write(event.get(), 1), 0);
+  ASSERT_EQ(::write(writing.get(), "x", 1), 1);
+  EXPECT_EQ(waitFor(result), FenceState::SIGNALLED);
+  EXPECT_THAT(contentsOf(out_), ElementsAre(11, 22, 33, 44));
+}
 
 TEST_F(RemoteFencedTest, ReturnedFenceIsTheNextOnesDependency) {
   const auto device = open("one");
