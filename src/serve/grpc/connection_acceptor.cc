@@ -82,12 +82,14 @@ Status ConnectionAcceptor::listen(const std::string& host, int port) {
                       errorText(error));
   }
   port_ = portOf(listener_.get());
-  return okStatus();
+  // Without it, stop() would wait forever.
+  end_ = UniqueFd(::eventfd(0, EFD_CLOEXEC));
+  if (end_.valid()) return okStatus();
+  return errnoStatus(ResultCode::OP_FAILED, errno, "an eventfd for gRPC's listener");
 }
 
 void ConnectionAcceptor::start(std::unique_ptr<Receiver> receiver) {
   receiver_ = std::move(receiver);
-  end_ = UniqueFd(::eventfd(0, EFD_CLOEXEC));
   firstRefused_ = firstRefusedDescriptor();
   thread_ = std::thread([this] { work(); });
 }
